@@ -8,18 +8,17 @@ import json
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
-from headway.workers.confinement import can_confine
+import headway
 from tests.cli.bench import PATIENCE_S
 from tests.serving.pools import SIZE
 
@@ -32,7 +31,7 @@ _ROOT = Path(__file__).parents[2]
 def path_of_python() -> str:
     """Where a Python of another user finds Headway, what it needs, and the tests."""
     packages = [path for path in sys.path if path.endswith("-packages")]
-    return os.pathsep.join([str(_ROOT / "src"), str(_ROOT), *packages])
+    return os.pathsep.join([str(Path(headway.__file__).parents[1]), str(_ROOT), *packages])
 
 
 @functools.cache
@@ -63,8 +62,8 @@ class People:
     def __init__(self, *options: str, owner: str = OWNER) -> None:
         self.owner = owner
         self.python = python_for_others()
-        # Not among temporary files, where all tasks may write.
-        self.root = Path(tempfile.mkdtemp(prefix="headway-people-", dir="/srv" if os.path.isdir("/srv") else None))
+        # Not among temporary files: a member would not trust what lies where everybody can write.
+        self.root = Path(tempfile.mkdtemp(prefix="headway-people-", dir="/srv" if os.path.isdir("/srv") else "/"))
         self.root.chmod(0o755)
         self.pool = self.root / "srv" / "pool"
         self.shared = self.root / "work"
@@ -72,9 +71,7 @@ class People:
         self._own(self.shared, owner, 0o2770, GROUP)
         for name in (owner, *MEMBERS, OUTSIDER, STRANGER):
             self._own(self.root / "homes" / name, name, 0o700)
-        (self._own(self.root / "open", owner, 0o755) / "file").write_text("for all")  # beside what is hidden
-        self.options = ("--group", GROUP, "--folder", str(self.shared), *options)
-        self.options += () if can_confine() else ("--unconfined",)
+        self.options = ("--group", GROUP, *options)
         self.process: subprocess.Popen[str] | None = None
 
     def _own(self, path: Path, user: str, mode: int, group: str | None = None) -> Path:
@@ -120,7 +117,12 @@ class People:
         return self.run_as(user, self.python, "-m", "headway", *words, cwd=cwd, environment=environment)
 
     def run_as(
-        self, user: str, *words: str, cwd: Path | None = None, environment: Mapping[str, str] | None = None
+        self,
+        user: str,
+        *words: str,
+        cwd: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        stdin: IO[str] | int = subprocess.DEVNULL,
     ) -> subprocess.Popen[str]:
         home = self.root / "homes" / user
         kept = {name: text for name, text in os.environ.items() if not name.startswith(("HEADWAY", "PYTHON", "XDG"))}
@@ -133,6 +135,7 @@ class People:
             umask=0o022,
             cwd=cwd or home,
             env=kept | own | {"PYTHONDONTWRITEBYTECODE": "1"} | dict(environment or {}),
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -143,28 +146,12 @@ class People:
         return ended(self.begin(user, *words, cwd=cwd, environment=environment))
 
     def invite(self, member: str, *options: str) -> None:
-        code, said = self.says(self.owner, "pool", "invite", member, str(self.pool), *options)
+        code, said = self.says(self.owner, "pool", "invite", member, str(self.pool), "--i-trust-them", *options)
         assert code == 0, said
 
     def revoke(self, member: str) -> None:
         code, said = self.says(self.owner, "pool", "revoke", member, str(self.pool))
         assert code == 0, said
-
-    def invitation(self, member: str, user: str) -> Path:
-        """Invite a member by a file, and give the file to a user."""
-        written = self.root / "homes" / self.owner / f"{member}.invitation"
-        written.unlink(missing_ok=True)
-        self.invite(member, "--to", str(written))
-        assert written.stat().st_mode & 0o777 == 0o600
-        return self.hand_to(user, written.name, json.loads(written.read_text()))
-
-    def hand_to(self, user: str, name: str, invitation: dict[str, str]) -> Path:
-        """Give an invitation to a user, who alone can read it."""
-        given = self.root / "homes" / user / name
-        given.write_text(json.dumps(invitation))
-        given.chmod(0o600)
-        os.chown(given, pwd.getpwnam(user).pw_uid, -1)
-        return given
 
     def members(self) -> dict[str, dict[str, Any]]:
         """The workflows that use the pool, by name."""
@@ -185,14 +172,8 @@ class People:
             time.sleep(0.05)
 
 
-def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
+def ended(process: subprocess.Popen[str], within_s: float = PATIENCE_S) -> tuple[int, str]:
     """Wait for a command; return its exit code and what it said."""
-    output, errors = process.communicate(timeout=PATIENCE_S)
+    output, errors = process.communicate(timeout=within_s)
     assert "Traceback" not in errors, errors
     return process.returncode, output + errors
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

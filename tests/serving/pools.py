@@ -112,7 +112,7 @@ def ended(process: subprocess.Popen[str], code: int = 0) -> str:
     """Wait for the end of a command, assert its exit code and return what it said."""
     output, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == code, output + errors
-    assert "Traceback" not in errors
+    assert "Traceback" not in errors, errors
     return output + errors
 
 

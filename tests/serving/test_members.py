@@ -1,19 +1,29 @@
-"""Several people share a pool on one host: a test for each line of the threat model in docs/members.md."""
+"""Several people share a pool on one host: a test for each line of the table in docs/members.md."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
-from headway.workers.confinement import can_confine
+from headway.model.errors import InputError
+from headway.model.outcome import Ending
+from headway.model.records import TaskEnded
+from headway.serving.callers import Caller
+from headway.serving.pool_server import PoolServer
+from headway.workers import protocol
 from tests.cli.bench import Bench
 from tests.serving.people import MEMBERS, OUTSIDER, OWNER, STRANGER, People, ended
+from tests.serving.pools import records_of
 
 ANNA, BEN = MEMBERS
+NO_GRACE_S = 100.0
 ROOM = "resources: {cores: 1, memory: 100 MB, disk: 10 MB}"
 SMALL = "name: NAME\ntasks: {a: {run: 'echo $HEADWAY_TASK > a', outputs: [a], " + ROOM + "}}"
 WAITING = f"""
@@ -52,18 +62,30 @@ tasks:
     outputs: [all]
     {ROOM}
 """
-# What a task of a member tries against the pool's account.
-PROWLS = f"""
-name: prowls
+# While `s` waits, `t` could be handed over by another.
+TWO_STEPS = """
+name: NAME
 tasks:
-  prowls:
+  s:
+    run: echo s >> HOME/ran-NAME; while [ ! -e HOME/go-NAME ]; do sleep 0.05; done; echo 1 > s
+    outputs: [s]
+    resources: {cores: 0.1, memory: 100 MB, disk: 10 MB}
+  t:
+    run: echo hers > t
+    inputs: [s]
+    outputs: [t]
+    resources: {cores: 0.1, memory: 100 MB, disk: 10 MB}
+"""
+# Two processes that do not end by SIGTERM.
+STUBBORN = f"""
+name: NAME
+tasks:
+  stubborn:
     run: |
-      for path in ROOT/homes/{OWNER}/secret POOL/sharing.json; do cat $path && echo read $path; done
-      for path in ROOT/homes/{OWNER}/new POOL/new ROOT/open/new; do touch $path && echo wrote $path; done
-      cat /proc/MANAGER/environ && echo read the environment of the manager
-      kill -9 MANAGER && echo killed the manager
-      touch here && cat ROOT/open/file && echo done > done
-    outputs: [done]
+      trap '' TERM
+      sh -c 'trap "" TERM; echo $$ >> HOME/ran-NAME; while :; do echo beat >> HOME/beats-NAME; sleep 0.05; done' &
+      echo $$ >> HOME/ran-NAME
+      while :; do sleep 0.05; done
     {ROOM}
 """
 # What a task of a member tries against the pool: as the pool's own account, also from a process that it left behind.
@@ -102,9 +124,19 @@ def run(people: People, user: str, directory: Path, *options: str, **environment
     return people.says(user, "run", "--pool", str(people.pool), *options, cwd=directory, **environment)
 
 
+def raw_words(people: People, way: str, directory: Path, *more: str) -> tuple[str, ...]:
+    return (people.python, "-m", "tests.serving.raw_member", str(people.pool), way, str(directory), *more)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def raw(people: People, user: str, way: str, directory: Path, *more: str) -> str:
-    words = ("-m", "tests.serving.raw_member", str(people.pool), way, str(directory), *more)
-    code, said = ended(people.run_as(user, people.python, *words))
+    code, said = ended(people.run_as(user, *raw_words(people, way, directory, *more)))
     assert code == 0, said
     return said
 
@@ -135,10 +167,34 @@ def test_the_pools_account_cannot_read_the_journal_of_a_member(people: People) -
         assert ended(people.run_as(user, "ls", str(journal.parent)))[0] != 0
 
 
+def test_a_run_opens_to_the_group_what_the_page_says_and_no_more(people: People) -> None:
+    directory = flow(people, ANNA, "modes", WAITING)
+    manager = people.begin(ANNA, "run", "--pool", str(people.pool), cwd=directory)
+    people.wait_for_ran("modes", 3, manager)
+    folder = directory / ".headway"
+    paths = [path for path in folder.rglob("*") if not path.is_symlink()]
+    modes = {path.relative_to(folder).as_posix(): path.stat().st_mode & 0o7777 for path in paths}
+    (people.shared / "go-modes").touch()
+    assert ended(manager)[0] == 0
+    assert folder.stat().st_mode & 0o7777 == 0o710
+    named = {"runs": 0o710, "runs/1": 0o710, "runs/1/jobs": 0o2710, "runs/1/tasks": 0o2770}
+    named["runs/1/jobs/home.json"] = 0o640
+    assert {path: modes[path] for path in named} == named
+    others = {path: mode for path, mode in modes.items() if path.startswith("runs/1/") and path not in named}
+    private = {path: mode for path, mode in others.items() if not path.startswith("runs/1/tasks/")}
+    assert len(private) < len(others) and "runs/1/journal.db" in private
+    assert [path for path, mode in private.items() if mode & 0o077] == []
+    assert [path for path, mode in others.items() if mode & 0o007] == []
+    environment = json.loads((folder / "runs/1/jobs/home.json").read_text())["environment"]
+    assert environment is None
+
+
 def test_strangers_on_the_host_are_refused(people: People) -> None:
     """One cannot reach the socket; another one reaches it and is no member."""
     there = flow(people, OUTSIDER, "outsiders", SMALL)
     assert "is no member of this pool" in run(people, OUTSIDER, there)[1]
+    code, said = people.says(OUTSIDER, "pool", "status", str(people.pool))
+    assert (code, "is no member of this pool" in said) == (3, True), said
     code, said = people.says(STRANGER, "pool", "status", str(people.pool))
     assert (code, "other users cannot reach this pool" in said) == (3, True)
     for words in (("members",), ("invite", STRANGER), ("revoke", ANNA)):
@@ -150,15 +206,53 @@ def test_strangers_on_the_host_are_refused(people: People) -> None:
             assert path.stat().st_mode & 0o077 == 0, path
 
 
-def test_workflows_outside_the_folders_are_refused(people: People) -> None:
-    outside = flow(people, ANNA, "outside", SMALL, people.root / "homes" / ANNA)
-    code, said = run(people, ANNA, outside)
-    assert (code, "this pool does not run workflows here" in said) == (3, True), said
-    own = flow(people, OWNER, "of-owner", SMALL, people.root / "homes" / OWNER)  # which the kernel keeps tasks from
-    assert "this pool does not run workflows here" in run(people, OWNER, own)[1]
-    link = people.shared / "link"
-    link.symlink_to(outside)
-    assert "this pool does not run workflows here" in run(people, ANNA, link)[1]
+@pytest.mark.parametrize("user", [OUTSIDER, STRANGER])
+def test_who_was_not_invited_cannot_take_the_account(people: People, user: str) -> None:
+    """The commands by which a member once took over the account, from a user of the group and from a stranger."""
+    home = people.root / "homes" / OWNER
+    (home / ".bashrc").write_text("# of the owner\n")
+    (home / "secret").write_text("of the owner\n")
+    before = {path: path.stat().st_mode for path in (home, home / ".bashrc", people.pool, people.pool / "sharing.json")}
+    attack = f"""
+        chmod 711 {home}
+        chmod 666 {home}/.bashrc {people.pool}/sharing.json
+        chmod 777 {people.pool}
+        cat {home}/secret {people.pool}/sharing.json
+        echo planted >> {home}/.bashrc
+        echo '{{"members": {{"{user}": {{}}}}}}' > {people.pool}/sharing.json
+    """
+    _, said = ended(people.run_as(user, "sh", "-c", attack))
+    assert said.count("denied") + said.count("not permitted") >= 8, said
+    assert "of the owner" not in said
+    assert {path: path.stat().st_mode for path in before} == before
+    assert "planted" not in (home / ".bashrc").read_text()
+    there = flow(people, user, f"attack-{user}", SMALL.replace("echo", "sh attack.sh; echo"))
+    (there / "attack.sh").write_text(attack)
+    assert run(people, user, there)[0] != 0
+    assert people.members() == {}
+    assert user not in people.says(OWNER, "pool", "members", str(people.pool))[1]
+
+
+def test_an_invitation_says_what_it_means_and_needs_an_answer(people: People) -> None:
+    code, said = people.says(OWNER, "pool", "invite", OUTSIDER, str(people.pool))
+    assert code == 2
+    assert f"{OUTSIDER} will be able to run any command as the account {OWNER}" in said
+    assert "--i-trust-them" in said
+    master, terminal = os.openpty()
+    with os.fdopen(master, "w") as keys, os.fdopen(terminal) as there:
+        keys.write("n\n")
+        keys.flush()
+        words = (people.python, "-m", "headway", "pool", "invite", OUTSIDER, str(people.pool))
+        code, said = ended(people.run_as(OWNER, *words, stdin=there))
+    assert (code != 0, f"Invite {OUTSIDER}? [y/N]" in said) == (True, True), said
+    assert OUTSIDER not in people.says(OWNER, "pool", "members", str(people.pool))[1]
+    assert people.says(OWNER, "pool", "invite", ANNA, str(people.pool), "--weight", "1")[0] == 0  # invited before
+
+
+def test_workflows_that_the_account_cannot_work_with_are_refused(people: People) -> None:
+    hidden = flow(people, ANNA, "hidden", SMALL, people.root / "homes" / ANNA)
+    code, said = run(people, ANNA, hidden)
+    assert (code, f"the pool's account {OWNER} does not see this directory" in said) == (3, True), said
     closed = flow(people, ANNA, "closed", SMALL)
     closed.chmod(0o2750)
     assert f"the pool's account {OWNER} may not write here" in run(people, ANNA, closed)[1]
@@ -191,21 +285,30 @@ def test_a_member_cannot_touch_the_runs_of_another_or_the_pool(people: People) -
     assert sorted((people.shared / "ran-hers").read_text().split()) == ["1", "2", "first"]
 
 
-def test_a_task_reaches_nothing_else_of_the_account(people: People) -> None:
-    """Neither its home nor the pool's own directory and process; it writes in the folders, and reads what all can."""
-    if not can_confine():
-        pytest.skip("this kernel has no Landlock")
-    secret, open_to_all = people.root / "homes" / OWNER / "secret", people.root / "open"
-    secret.write_text("of the owner")
-    secret.chmod(0o644)
-    open_to_all.chmod(0o777)
-    pid = json.loads(people.says(OWNER, "pool", "status", str(people.pool), "--json")[1])["manager_pid"]
-    directory = flow(people, BEN, "prowls", PROWLS.replace("ROOT", str(people.root)).replace("MANAGER", str(pid)))
-    code, said = run(people, BEN, directory)
-    assert code == 0, said
-    code, said = people.says(BEN, "logs", "prowls", "--only", "stderr", cwd=directory)
-    assert said.count("Permission denied") + said.count("Operation not permitted") == 7, said
-    assert people.says(BEN, "logs", "prowls", "--only", "stdout", cwd=directory) == (0, "for all")
+@pytest.mark.parametrize(
+    ("way", "said"),
+    [
+        ("theirs", "this run belongs to another user"),
+        ("linked-run", "not a folder, or a link to one"),
+        ("linked-task", "not a folder, or a link to one"),
+        ("linked-attempt", "not a folder, or a link to one"),
+        ("linked-later", "this run belongs to another user"),
+    ],
+)
+def test_a_member_cannot_hand_over_a_task_of_another(people: People, way: str, said: str) -> None:
+    """Not while it waits: the other's manager would take the end of the forged command for that of its own."""
+    directory = flow(people, ANNA, f"hers-{way}", TWO_STEPS)
+    manager = people.begin(ANNA, "run", "--pool", str(people.pool), cwd=directory)
+    people.wait_for_ran(f"hers-{way}", 1, manager)
+    own = flow(people, BEN, f"his-{way}", SMALL)
+    answer = raw(people, BEN, way, own, str(directory))
+    begun = (directory / ".headway/runs/1/tasks/t").exists()
+    (people.shared / f"go-hers-{way}").touch()
+    code, end = ended(manager)
+    assert said in answer
+    assert not begun
+    assert code == 0, end
+    assert (directory / "t").read_text() == "hers\n"
 
 
 def test_a_task_cannot_talk_to_the_pool(people: People) -> None:
@@ -255,6 +358,45 @@ def test_a_member_is_revoked_in_the_middle_of_a_run(people: People) -> None:
     assert (hers / "made-2").read_text() == "1\n"
 
 
+def test_what_runs_for_a_revoked_member_is_killed_without_grace() -> None:
+    """The grace time, which here is ten times as long as the test waits, is not for a former member."""
+    patient = People("--grace", f"{10 * NO_GRACE_S:g}s")
+    noted = patient.shared / "ran-stubborn"
+    try:
+        patient.start()
+        patient.invite(ANNA)
+        directory = flow(patient, ANNA, "stubborn", STUBBORN)
+        manager = patient.begin(ANNA, "run", "--pool", str(patient.pool), cwd=directory)
+        patient.wait_for_ran("stubborn", 2, manager)
+        idle = patient.run_as(ANNA, *raw_words(patient, "stay", flow(patient, ANNA, "idle", SMALL)))
+        assert idle.stdout is not None and idle.stdout.readline() == "connected\n"
+        patient.revoke(ANNA)
+        code, said = ended(manager, NO_GRACE_S)
+        assert (code, f"{ANNA} is no member of this pool, or not any more" in said) == (3, True), said
+        left = [pid for pid in noted.read_text().split() if is_alive(int(pid))]
+        beats = (patient.shared / "beats-stubborn").read_text()
+        assert left == []
+        assert ended(idle) == (0, "the pool hung up\n")
+        ends = [record.outcome.ending for record in records_of(patient.pool) if isinstance(record, TaskEnded)]
+        assert ends == [Ending.CANCELLED]  # not a failure of the task's
+        patient.stop()
+        assert (patient.shared / "beats-stubborn").read_text() == beats
+    finally:
+        for pid in noted.read_text().split() if noted.exists() else ():
+            if is_alive(int(pid)):
+                os.kill(int(pid), signal.SIGKILL)
+        patient.close()
+
+
+def test_a_connection_from_before_the_revocation_brings_no_run(tmp_path: Path) -> None:
+    server = PoolServer(tmp_path)
+    join = protocol.Join("0123456789ab", "late", str(tmp_path), "1", str(tmp_path / ".headway/runs/1/jobs/home.json"))
+    writer = MagicMock()
+    with pytest.raises(InputError, match=f"{ANNA} is no member of this pool"):
+        server._join(join, Caller(ANNA, uid=5), writer)
+    writer.write.assert_not_called()
+
+
 def test_a_member_who_was_revoked_while_the_pool_was_down_keeps_results(people: People) -> None:
     """The pool that is started again knows what runs for whom; its other settings stay as they were."""
     directory = flow(people, BEN, "alone", WAITING)
@@ -299,13 +441,8 @@ def test_what_cannot_be_is_said_in_a_sentence(people: People, tmp_path: Path) ->
         (("invite", "root", str(people.pool)), "root owns this pool"),
         (("invite", "a b", str(people.pool)), "cannot be the name of a member"),
         (("invite", ANNA, "elsewhere"), "there is no pool 'elsewhere'"),
-        (("invite", ANNA, str(people.pool), "--to", "file"), "cannot be reached from other hosts yet"),
         (("revoke", "carl", str(people.pool)), "'carl' is no member"),
-        (("start", "other", "--group", "users"), "members' workflows may lie in no folder yet"),
-        (("start", "other", "--group", "users", "--folder", str(people.shared)), "members cannot reach a pool in"),
-        (("start", "./other", "--group", "none", "--folder", str(people.shared)), "there is no group 'none' here"),
-        (("start", "./other", "--listen", "8700", "--folder", str(people.shared)), "is no address to listen on"),
-        (("start", "./other", "--folder", "missing"), "there is no such directory"),
-        (("start", "./other", "--folder", "/"), "members' tasks may write in this folder, and"),
+        (("start", "other", "--group", "users"), "members cannot reach a pool in"),
+        (("start", "./other", "--group", "none"), "there is no group 'none' here"),
     ):
         assert said in bench.fails(2, "pool", *words)

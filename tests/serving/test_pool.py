@@ -142,6 +142,32 @@ def drained(pool: Pool, at_work: Bench) -> str:
     return said
 
 
+GROWING = """
+name: {name}
+tasks:
+  split:
+    run: mkdir parts; for i in 1 2 3; do echo $i > parts/$i; done
+    outputs: parts
+  work:
+    each: {{files: "parts/{{n}}", from: split}}
+    run: echo {{n}} >> {home}/ran-{name}; cp {{inputs}} {{outputs}}
+    inputs: "parts/{{n}}"
+    outputs: "made/{{n}}"
+  total:
+    run: echo total >> {home}/ran-{name}; cat {{inputs}} > {{outputs}}
+    inputs: {{from: work}}
+    outputs: total
+"""
+
+
+def test_tasks_that_become_known_while_a_run_uses_the_pool(pool: Pool) -> None:
+    flow = pool.flow("growing", GROWING)
+    done = flow("run", "--pool")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (flow.directory / "total").read_text() == "1\n2\n3\n"
+    assert pool.ran("growing") == ONCE
+
+
 def test_killed_managers_lose_nothing(pool: Pool) -> None:
     """Neither that of a workflow nor that of the pool: what runs goes on, and nothing runs twice."""
     flow, other = pool.flow("one"), pool.flow("two")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
+import socket
 from pathlib import Path
 from typing import NamedTuple
 
 from headway.model.errors import InputError
+from headway.peers import peer_of
 from headway.serving.members import Sharing, user_name
-from headway.workers.invitation import TOKEN_BYTES
-from headway.workers.pool_place import peer_of
 
-_TOKEN_WITHIN_S = 30.0
 _SUPERVISOR = b"headway.workers.supervisor"
 _LOOKS = 10
 _NO_TASKS = "a task cannot talk to the pool that runs it"
@@ -23,28 +21,21 @@ class Caller(NamedTuple):
 
     name: str
     is_owner: bool = False
+    uid: int = -1  # no user's
 
 
-async def caller_of(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sharing: Sharing, pool: Path
-) -> Caller | str:
-    """Who is at the other end of a connection; the user's name if the pool does not serve that user.
+def caller_of(connection: socket.socket, sharing: Sharing, pool: Path) -> Caller | str:
+    """Who is at the other end of a connection, as the kernel knows; the user's name if the pool does not serve them.
 
-    On this host the kernel knows; through TLS the first line is a member's token, and of anybody else no more is looked
-    at. A task of the pool has the owner's account, and is still not the owner: an `InputError`.
+    A task of the pool has the owner's account, and is still not the owner: an `InputError`.
     """
-    if writer.get_extra_info("ssl_object") is not None:
-        async with asyncio.timeout(_TOKEN_WITHIN_S):
-            line = await reader.readexactly(TOKEN_BYTES + 1)
-        name = sharing.by_token(line.decode(errors="replace").removesuffix("\n"))
-        return Caller(name) if name is not None else ""
-    process, uid = peer_of(writer.get_extra_info("socket"))
+    process, uid = peer_of(connection)
     if uid == os.geteuid():
         if _is_task(process, pool):
             raise InputError(_NO_TASKS)
-        return Caller(user_name(uid), is_owner=True)
-    name = sharing.by_user(uid)
-    return Caller(name) if name is not None else user_name(uid)
+        return Caller(user_name(uid), is_owner=True, uid=uid)
+    name = user_name(uid)
+    return Caller(name, uid=uid) if name in sharing.members else name
 
 
 def _is_task(process: int, pool: Path) -> bool:

@@ -1,8 +1,8 @@
 """The client of a service: runs one command there, as `srun` would. `headway exec` is this file.
 
 It starts for each command, so it imports only what Python has built in or loads in a fraction of a millisecond: `json`
-alone would take longer than all of this, and `signal` and `socket` import `enum`. It also runs as a script, without the
-rest of Headway: `python -ISE client.py …`.
+alone would take longer than all of this, and `signal` and `socket` import `enum`. It also runs as a script:
+`python -ISE client.py …`.
 """
 
 import _signal  # type: ignore[import-not-found]
@@ -12,6 +12,10 @@ import sys
 import time
 from _json import encode_basestring_ascii, make_scanner
 from binascii import a2b_base64
+
+if __name__ == "__main__":  # -I: Python looks for nothing beside the script
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+from headway.peers import UntrustedError, connect, open_ours
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,17 +97,14 @@ class Connection:
         self._received = b""
         folder, name = os.path.split(place)
         try:
-            # A socket's path is limited to 107 bytes.
-            handle = os.open(folder or ".", os.O_PATH | os.O_DIRECTORY)
-            try:
-                owner = os.stat(name, dir_fd=handle).st_uid
-                if owner != os.geteuid():
-                    raise ServiceError(f"{place} belongs to another user (id {owner}): start a service of your own")
-                self._socket.connect(f"/proc/self/fd/{handle}/{name}")
-            finally:
-                os.close(handle)
-        except PermissionError as error:
-            raise ServiceError(f"{place} belongs to another user: start a service of your own") from error
+            connect(self._socket, folder or ".", name)
+        except OSError as error:
+            self._socket.close()
+            if isinstance(error, UntrustedError):
+                raise ServiceError(str(error)) from error
+            if isinstance(error, PermissionError):
+                raise ServiceError(f"{place} belongs to another user: start a service of your own") from error
+            raise
         self.send({"do": "hello", "version": VERSION})
 
     def send(self, message: "Mapping[str, Any]") -> None:
@@ -151,7 +152,7 @@ class Call:
         here = {"do": "submit", "key": self.key, "directory": os.getcwd()}
         self.request: dict[str, Any] = here | request | {"environment": environment}
         self.place = place
-        self._copy = ""  # of standard input
+        self._copy: tuple[int, str] | None = None  # of standard input: a folder's handle, and the path from there
         self.patience_s = PATIENCE_S
         self.task = ""
         self._output = output
@@ -168,20 +169,36 @@ class Call:
         except OSError:
             pass
         if from_pipe:
-            self._copy = os.path.join(os.path.dirname(os.path.realpath(self.place)), f"stdin-{self.key}")
-            self.request["stdin"] = self._copy
-            handle = os.open(self._copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            while data := os.read(0, _CHUNK_BYTES):
-                write_all(handle, data)
-            os.close(handle)
+            self._copy_stdin()
+
+    def _copy_stdin(self) -> None:
+        """Copy standard input into the run's folder, or where the socket is; by a handle that leads nowhere else."""
+        folder, name = os.path.split(self.place)
+        try:
+            above = open_ours(folder or ".")
+        except UntrustedError as error:
+            raise ServiceError(str(error)) from error
+        try:
+            run = os.path.dirname(os.readlink(name, dir_fd=above))
+        except OSError:  # not a link
+            run = ""
+        path = os.path.join(run, f"stdin-{self.key}")
+        self.request["stdin"] = os.path.join(os.path.realpath(folder), path)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=above)
+        self._copy = (above, path)
+        while data := os.read(0, _CHUNK_BYTES):
+            write_all(handle, data)
+        os.close(handle)
 
     def run(self) -> "dict[str, Any]":
         """Run it; return the message about its end."""
         try:
             return self._run()
         finally:
-            if self._copy:
-                os.unlink(self._copy)
+            if self._copy is not None:
+                above, path = self._copy
+                os.unlink(path, dir_fd=above)
+                os.close(above)
 
     def _run(self) -> "dict[str, Any]":
         try:

@@ -15,8 +15,8 @@ from headway.journal.folder import Project, RunFolder
 from headway.journal.sqlite import SqliteJournal
 from headway.model import records
 from headway.model.errors import InputError, SiteError
+from headway.peers import peer_of
 from headway.workers.group_access import give_to_group
-from headway.workers.pool_place import peer_of
 from headway.workers.short_path import short_path
 
 SOCKET = "socket"  # in the run's folder

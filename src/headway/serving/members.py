@@ -1,11 +1,10 @@
-"""The members of a pool: who they are, what they may use, and in which folders their tasks may run."""
+"""The members of a pool: who they are, and what they may use."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
 import pwd
+import stat
 from pathlib import Path
 
 import msgspec
@@ -21,11 +20,10 @@ from headway.workers.whole_file import write_whole
 FILE = "sharing.json"
 
 
-class Member(Struct, frozen=True, omit_defaults=True):
-    """What a member is entitled to, and how the pool knows the member: by the user of this host, or by a token."""
+class Member(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a member, a user of this host, is entitled to."""
 
     terms: Share = Share()
-    token_sha256: str = ""  # empty: the user of this name on this host
 
     def most(self, room: Resources) -> Resources:
         """The part of a room that the member may use at a time."""
@@ -38,10 +36,7 @@ class Sharing(Struct, frozen=True):
     """Who may use a pool besides its owner, and how; a file in the pool's directory, which only its owner can read."""
 
     group: str = ""  # its users may connect on this host
-    listen: str = ""  # HOST:PORT for members on other hosts; empty: nowhere
-    folders: tuple[str, ...] = ()  # in which the workflows of members may lie
-    confined: bool = True  # the kernel keeps tasks from everything else of the account
-    members: dict[str, Member] = field(default_factory=dict)
+    members: dict[str, Member] = field(default_factory=dict)  # by the name of the user
 
     @staticmethod
     def read(directory: Path) -> Sharing:
@@ -53,7 +48,8 @@ class Sharing(Struct, frozen=True):
         except OSError as error:
             raise SiteError(f"cannot read who may use the pool: {error.strerror}", where=error.filename) from error
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            todo = f"mend it, or delete it and invite the members again; {error}"
+            reason = " ".join(str(error).split())  # names in the file may hold line ends
+            todo = f"correct it, or delete it and invite the members again; {reason}"
             raise InputError(
                 "this file does not say who may use the pool", where=str(directory / FILE), todo=todo
             ) from None
@@ -65,45 +61,51 @@ class Sharing(Struct, frozen=True):
         except OSError as error:
             raise SiteError(f"cannot write who may use the pool: {error.strerror}", where=str(directory)) from error
 
-    def by_user(self, uid: int) -> str | None:
-        """The member who is this user of this host."""
-        name = user_name(uid)
-        return name if (member := self.members.get(name)) is not None and not member.token_sha256 else None
 
-    def by_token(self, token: str) -> str | None:
-        """The member with this token."""
-        digest = digest_of(token)
-        found = [name for name, it in self.members.items() if hmac.compare_digest(it.token_sha256, digest)]
-        return found[0] if found else None
+def check_access(join: protocol.Join, uid: int) -> None:
+    """Raise an `InputError` unless this is a run of the member with this uid, and the pool's account can work there."""
+    directory = Path(join.directory)
+    run = run_of(join)
+    if not join.number.isdigit() or Path(join.home) != run.jobs / "home.json" or not directory.is_absolute():
+        raise InputError("this is not a run of Headway in its own directory", where=join.directory)
+    account = owner_name()
+    for path in (directory, run.tasks):
+        if not os.path.isdir(path):
+            raise InputError(f"the pool's account {account} does not see this directory", where=str(path))
+        if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+            todo = "`chgrp` the directory to a group of both accounts, and `chmod g+rwx` it"
+            raise InputError(f"the pool's account {account} may not write here", where=str(path), todo=todo)
+    check_owner(join, uid, run.tasks)
 
-    def check_folder(self, join: protocol.Join) -> None:
-        """Raise an `InputError` if a run does not lie in the pool's folders."""
-        real = os.path.realpath(run_of(join).path)
-        allowed = [os.path.realpath(folder) for folder in self.folders]
-        if not any(real.startswith(folder.rstrip("/") + "/") for folder in allowed):
-            todo = f"it runs those in {', '.join(self.folders)}"
-            raise InputError("this pool does not run workflows here", where=join.directory, todo=todo)
 
-    def check(self, join: protocol.Join) -> None:
-        """Raise an `InputError` if a member's run does not lie in the pool's folders, or cannot be worked with there.
+def check_owner(join: protocol.Join, uid: int, path: Path) -> None:
+    """Raise an `InputError` unless the way from a run's directory to `path` leads through the member's own folders.
 
-        All paths that the pool uses follow from the directory: a member cannot name others.
-        """
-        directory = Path(join.directory)
-        run = run_of(join)
-        if not join.number.isdigit() or Path(join.home) != run.jobs / "home.json" or not directory.is_absolute():
-            raise InputError("this is not a run of Headway in its own directory", where=join.directory)
-        self.check_folder(join)
-        real = os.path.realpath(run.path)
-        if real != str(run.path):
-            raise InputError("a link lies on the way to this run", where=str(run.path), todo=f"run it in {real}")
-        account = owner_name()
-        for path in (directory, run.tasks):
-            if not os.path.isdir(path):
-                raise InputError(f"the pool's account {account} does not see this directory", where=str(path))
-            if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-                todo = "`chgrp` the directory to a group of both accounts, and `chmod g+rwx` it"
-                raise InputError(f"the pool's account {account} may not write here", where=str(path), todo=todo)
+    `path` is the run's folder of tasks, or that of an attempt, which need not exist yet and which the pool makes. Each
+    folder is opened below the one before, and none may be a link: a link could lead to the run of another member.
+    """
+    directory = here = Path(join.directory)
+    of_run = len(run_of(join).tasks.parts) - len(directory.parts)  # these folders must be there
+    handle, number = -1, 0
+    try:
+        handle = os.open(directory, os.O_PATH | os.O_CLOEXEC)
+        for number, name in enumerate(path.relative_to(directory).parts, start=1):
+            here /= name
+            below = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=handle)
+            os.close(handle)
+            handle = below
+            seen = os.fstat(handle)
+            if not stat.S_ISDIR(seen.st_mode):
+                raise InputError("this is not a folder, or a link to one", where=str(here), todo="move it away")
+            if seen.st_uid != uid and (number <= of_run or seen.st_uid != os.geteuid()):
+                raise InputError("this run belongs to another user", where=str(here))
+    except OSError as error:
+        if not (isinstance(error, FileNotFoundError) and number > of_run):
+            what = f"the pool's account {owner_name()} cannot look at this folder: {error.strerror}"
+            raise InputError(what, where=str(here)) from None
+    finally:
+        if handle >= 0:
+            os.close(handle)
 
 
 def run_of(join: protocol.Join) -> RunFolder:
@@ -122,8 +124,3 @@ def user_name(uid: int) -> str:
 def owner_name() -> str:
     """The name of the account under which this process, and so its pool, runs."""
     return user_name(os.geteuid())
-
-
-def digest_of(token: str) -> str:
-    """What is kept of a token: the pool can tell the right one, and cannot lose it."""
-    return hashlib.sha256(token.encode()).hexdigest()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
+import socket
 import time
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from headway.model.records import ShareSet
 from headway.model.resources import Resources
 from headway.model.share import Share
 from headway.serving.callers import Caller, caller_of
-from headway.serving.members import FILE, Member, Sharing, owner_name, run_of
+from headway.serving.members import FILE, Member, Sharing, check_access, check_owner, owner_name, run_of
 from headway.workers import protocol
 
 MOST_HANDED = 10_000  # tasks of a member that wait or run, and ...
@@ -55,20 +55,20 @@ class Membership:
         """What a user may have of a room at a time."""
         return self.sharing.members.get(user, Member()).most(room)
 
-    async def caller(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Caller | str:
+    def caller(self, connection: socket.socket) -> Caller | str:
         """Who is at the other end of a connection: one who is served, or the name of one who is not."""
-        return await caller_of(reader, writer, self.sharing, self._directory)
+        return caller_of(connection, self.sharing, self._directory)
 
     def check_run(self, join: protocol.Join, caller: Caller, known_user: str | None) -> None:
         """Raise an `InputError` if a caller may not bring this run; `known_user` has brought it before."""
         if not _UID.fullmatch(join.run) or known_user not in (None, caller.name):
             raise InputError("this run belongs to another user", where=join.directory)
         if not caller.is_owner:
-            self.sharing.check(join)
-        elif self.sharing.folders and self.sharing.confined:  # the kernel would keep supervisors from it
-            self.sharing.check_folder(join)
+            check_access(join, caller.uid)
 
-    def check_start(self, join: protocol.Join, start: protocol.Start, handed: int, room: Resources) -> None:
+    def check_start(
+        self, join: protocol.Join, caller: Caller, start: protocol.Start, handed: int, room: Resources
+    ) -> None:
         """Raise an `InputError` if a member who has `handed` over as many tasks hands over what no run would."""
         most = MOST_HANDED + int(_MOST_PER_CORE * room.cores)
         if handed >= most:
@@ -76,6 +76,7 @@ class Membership:
             raise InputError(f"{join.user} has {most:,} tasks in this pool, and it takes no more", todo=todo)
         if Path(start.directory) != run_of(join).attempt(start.task.id, start.attempt):
             raise InputError("this is not the folder of an attempt of this run", where=start.directory)
+        check_owner(join, caller.uid, Path(start.directory))  # again: the paths may lead elsewhere by now
         for amounts in (start.held or start.limits, start.limits):
             if min(amounts.cores, amounts.memory_bytes, amounts.disk_bytes) < 0:
                 raise InputError("a task cannot take less than nothing", where=start.task.id)
@@ -83,5 +84,4 @@ class Membership:
 
 def no_member(name: str) -> str:
     """Say that a pool does not serve a user."""
-    who = name or "the holder of this invitation"
-    return f"{who} is no member of this pool, or not any more; its owner invites with `headway pool invite`"
+    return f"{name} is no member of this pool, or not any more; its owner invites with `headway pool invite`"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import socket
-import ssl
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
 
 from msgspec import MsgspecError, Struct, field, structs
@@ -18,7 +18,7 @@ from headway.crash_points import crash_point
 from headway.drivers.inbox import SignalTask
 from headway.model import records
 from headway.model.coming import Coming
-from headway.model.errors import HeadwayError, InputError, SiteError
+from headway.model.errors import HeadwayError, InputError
 from headway.model.outcome import Ending, Outcome
 from headway.model.resources import Resources
 from headway.model.task import Task, Terms, Work
@@ -43,6 +43,7 @@ class Handed(Struct, eq=False):
     task: Task
     work: Work
     launch: records.Launch | None = None  # while it runs
+    being_killed: bool = False
     over: bool = False
 
 
@@ -50,6 +51,7 @@ class Workflow(Struct, eq=False):
     """A workflow's run that uses the pool, and the connection of its manager while that is at work."""
 
     join: protocol.Join
+    caller: Caller | None = None  # who brought it; None if it is known from the journal only
     writer: asyncio.StreamWriter | None = None
     handed: dict[str, Handed] = field(default_factory=dict)  # that is not over, by the pool's task
     ends: dict[tuple[str, int], _END] = field(default_factory=dict)  # that its manager has not acknowledged
@@ -74,21 +76,17 @@ class PoolServer(FeedServer):
     link = LINK
     longest_line_bytes = 1 << 16  # that is kept of a caller who is not known yet; `_lines` reads longer ones
 
-    def __init__(
-        self, directory: Path, idle_s: float | None = None, group: int | None = None, tls: ssl.SSLContext | None = None
-    ) -> None:
-        """`group` may connect here; with `tls`, members on other hosts may where `Sharing.listen` says."""
+    def __init__(self, directory: Path, idle_s: float | None = None, group: int | None = None) -> None:
+        """The users of a `group` may connect, besides the owner."""
         super().__init__()
         self.group = group
         self._idle_s = idle_s
-        self._tls = tls
-        self._far: asyncio.Server | None = None  # for other hosts
         self._members = Membership(directory)
         self._workflows: dict[str, Workflow] = {}
         self._tasks: dict[str, Handed] = {}  # by the pool's task
         self._over_tasks: deque[str] = deque()  # those of them that are over
         self._room = PoolRoom()
-        self._writers: set[asyncio.StreamWriter] = set()
+        self._callers: dict[asyncio.StreamWriter, Caller | None] = {}  # None: not known yet
         self._busy_at = time.monotonic()
         self._draining = False
         self._no_more = False
@@ -108,8 +106,8 @@ class PoolServer(FeedServer):
                 case records.TasksAdded():
                     for task in record.tasks:
                         self._added(task)
-                case records.Launch() if record.task in self._tasks:
-                    self._tasks[record.task].launch = record
+                case records.Launch() | records.Kill() if record.task in self._tasks:
+                    self._decided(self._tasks[record.task], record)
                 case records.TaskEnded() if record.outcome.task in self._tasks:
                     self._ended(self._tasks[record.outcome.task], record.outcome)
                 case records.TaskWithdrawn() if record.task in self._tasks:
@@ -130,6 +128,13 @@ class PoolServer(FeedServer):
             join = protocol.Join(work.run, name, work.directory, "?", work.home, user)
             workflow = self._workflows.setdefault(work.run, Workflow(join))
             self._tasks[task.id] = workflow.handed[task.id] = Handed(task, work)
+
+    def _decided(self, handed: Handed, decision: records.Launch | records.Kill) -> None:
+        if isinstance(decision, records.Launch):
+            handed.launch, handed.being_killed = decision, False
+        else:
+            handed.being_killed = True
+            self._end_at_once([handed])
 
     def _ended(self, handed: Handed, outcome: Outcome) -> None:
         own = structs.replace(outcome, task=handed.work.task.id, attempt=handed.work.attempt)
@@ -177,7 +182,7 @@ class PoolServer(FeedServer):
     # --- members ---
 
     def _look_at_members(self) -> None:
-        """Follow changes of who may use the pool, and how. What runs for one who is no member any more is stopped."""
+        """Follow changes of who may use the pool, and how. The tasks of a former member are killed."""
         changed = self._members.look()
         for event in changed:
             self.tell(event)
@@ -190,9 +195,27 @@ class PoolServer(FeedServer):
                 for task in list(workflow.handed):
                     self._withdraw(task)
                 self._let_go(workflow)
+            self._end_at_once(workflow.handed.values())  # repeatedly: tasks may have started other processes since
+        self._hang_up_on_former_members()
+
+    def _end_at_once(self, tasks: Iterable[Handed]) -> None:
+        """Kill those of the tasks that run for a former member, which otherwise have the grace time to end.
+
+        A task that the run is not stopping yet is left alone: its end by a signal would count as a failure.
+        """
+        for handed in tasks:
+            if handed.being_killed and not handed.over and self._workflows[handed.work.run].revoked:
+                self.tell(SignalTask(handed.task.id, signal.SIGKILL))
+
+    def _hang_up_on_former_members(self) -> None:
+        """Close a former member's connections, but for those that end with a run's last task."""
+        kept = {writer for it in self._workflows.values() for writer in (it.writer, *it.waiting_for_end)}
+        for writer, caller in self._callers.items():
+            if caller is not None and not self._members.has(caller.name) and writer not in kept:
+                writer.close()
 
     def _let_go(self, workflow: Workflow) -> None:
-        """Tell the manager of one who is no member any more, when nothing of that workflow runs."""
+        """Tell the manager of a former member, when nothing of that workflow runs."""
         if workflow.revoked and not workflow.handed and workflow.writer is not None:
             workflow.send(protocol.Refused(no_member(workflow.join.user)))
             workflow.writer.close()
@@ -204,12 +227,12 @@ class PoolServer(FeedServer):
     def _handed_by(self, user: str) -> int:
         return sum(len(workflow.handed) for workflow in self._workflows.values() if workflow.join.user == user)
 
-    async def _caller(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Caller:
+    async def _caller(self, writer: asyncio.StreamWriter) -> Caller:
         self._look_at_members()
-        caller = await self._members.caller(reader, writer)
+        caller = self._members.caller(writer.get_extra_info("socket"))
         if isinstance(caller, Caller):
             return caller
-        while caller and self._handed_by(caller):  # a refusal means that nothing of theirs runs
+        while self._handed_by(caller):  # a refusal means that nothing of theirs runs
             await asyncio.sleep(_LOOK_EVERY_S)
         raise InputError(no_member(caller))
 
@@ -217,16 +240,6 @@ class PoolServer(FeedServer):
 
     async def _serve(self, listener: socket.socket) -> asyncio.Server:
         self._look_at_members()
-        if self._tls is not None:
-            listen = self._members.sharing.listen
-            host, _, port = listen.rpartition(":")
-            try:
-                self._far = await asyncio.start_server(
-                    self._talk, host, int(port), ssl=self._tls, limit=self.longest_line_bytes
-                )
-            except OSError as error:
-                todo = "name an address of this host and a free port with --listen"
-                raise SiteError(f"cannot listen here: {error.strerror}", where=listen, todo=todo) from error
         return await super()._serve(listener)
 
     async def _look_around(self) -> None:
@@ -243,10 +256,10 @@ class PoolServer(FeedServer):
                 self.tell(records.NoMoreTasks(time.time()))
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._writers.add(writer)
+        self._callers[writer] = None
         workflow: Workflow | None = None
         try:
-            caller = await self._caller(reader, writer)
+            caller = self._callers[writer] = await self._caller(writer)
             async for line in _lines(reader):
                 message = protocol.decode_to_pool(line)
                 if isinstance(message, protocol.Join):
@@ -261,7 +274,7 @@ class PoolServer(FeedServer):
         except (OSError, EOFError, ValueError, MsgspecError):  # gone or slow, or no message
             pass
         finally:
-            self._writers.discard(writer)
+            del self._callers[writer]
             if workflow is not None and workflow.writer is writer:
                 workflow.writer = None
                 self._foresee(workflow, ())
@@ -269,6 +282,8 @@ class PoolServer(FeedServer):
 
     def _join(self, join: protocol.Join, caller: Caller, writer: asyncio.StreamWriter) -> Workflow | None:
         """Serve the manager of a workflow; of two with the same workflow, the newest only."""
+        if not self._members.has(caller.name):  # the connection is older than the revocation
+            raise InputError(no_member(caller.name))
         known = self._workflows.get(join.run)
         self._members.check_run(join, caller, known.join.user if known else None)
         join = structs.replace(join, user=caller.name)
@@ -276,7 +291,7 @@ class PoolServer(FeedServer):
             writer.write(protocol.encode(protocol.Refused("the pool is stopping and takes no more workflows")))
             return None
         workflow = self._workflows.setdefault(join.run, Workflow(join))
-        workflow.join, workflow.revoked = join, False
+        workflow.join, workflow.caller, workflow.revoked = join, caller, False
         if workflow.writer is not None:
             workflow.writer.close()
         workflow.writer = writer
@@ -288,9 +303,10 @@ class PoolServer(FeedServer):
 
     def _handle(self, workflow: Workflow, message: protocol.ToPool) -> None:
         match message:
+            case protocol.Start() | protocol.Foreseen() if workflow.revoked:
+                pass
             case protocol.Start():
-                if not workflow.revoked:
-                    self._start(workflow, message)
+                self._start(workflow, message)
             case protocol.Stop():
                 self._withdraw(_key(workflow.join.run, message.task, message.attempt))
             case protocol.Signal():
@@ -321,8 +337,9 @@ class PoolServer(FeedServer):
             if known.over:
                 workflow.send(_end_on_disk(known.work))
             return
-        if join.user != self._members.owner:
-            self._members.check_start(join, start, self._handed_by(join.user), self._room.offered())
+        if workflow.caller is not None and not workflow.caller.is_owner:
+            handed = self._handed_by(join.user)
+            self._members.check_start(join, workflow.caller, start, handed, self._room.offered())
         crash_point("handed-over")
         held = start.held or start.limits
         about = (join.run, join.directory, start.directory, join.home)
@@ -406,9 +423,7 @@ class PoolServer(FeedServer):
 
     async def _end(self, message: str) -> None:
         await super()._end(message)
-        if self._far is not None:
-            self._far.close()
-        await hang_up(list(self._writers))
+        await hang_up(list(self._callers))
 
 
 async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:

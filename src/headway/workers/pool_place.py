@@ -1,4 +1,4 @@
-"""Where a pool lies, and how a program talks to it: on the same machine, or by an invitation from another one."""
+"""Where a pool lies, and how a program on the same machine talks to it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import asyncio
 import os
 import re
 import socket
-import ssl
-import struct
 from pathlib import Path
 from typing import NamedTuple
 
+from headway import peers
 from headway.model.errors import InputError, SiteError
 from headway.workers import protocol
-from headway.workers.invitation import Invitation
 from headway.workers.protocol import LONGEST_LINE_BYTES
-from headway.workers.short_path import short_path
+from headway.workers.unix_stream import open_stream
 
 DEFAULT = "default"
 LINK = "pool"  # in the folder .headway of the pool's directory; it stays when the pool's manager is killed
@@ -34,19 +32,15 @@ class PoolRefusedError(SiteError):
 
 
 class PoolPlace(NamedTuple):
-    """A pool's name, and the directory in which its runs lie; of one that was reached by invitation, the invitation."""
+    """A pool's name, and the directory in which its runs lie."""
 
     name: str
     directory: Path
-    invitation: Invitation | None = None
 
     @staticmethod
     def of(name: str) -> PoolPlace:
-        """The place of the pool of that name; a name with a slash is its directory, or an invitation's file."""
+        """The place of the pool of that name; a name with a slash is its directory."""
         if "/" in name:
-            path = Path(name).absolute()
-            if os.path.isfile(path):
-                return PoolPlace(str(path), path.parent, Invitation.read(path))
             return PoolPlace(name, Path(name).absolute())
         if not _NAME.fullmatch(name) or name.startswith("."):
             todo = "use letters, digits and -, or a directory with a slash"
@@ -61,63 +55,45 @@ class PoolPlace(NamedTuple):
     @property
     def start(self) -> str:
         """The command that starts this pool."""
-        if self.invitation is not None:
-            return f"headway pool start {self.invitation.pool}"
         return "headway pool start" if self.name == DEFAULT else f"headway pool start {self.name}"
 
     @property
     def exists(self) -> bool:
-        """Whether there is such a pool, though its manager may have been killed. One on another host may always be."""
-        return self.invitation is not None or os.path.islink(self.link)
+        """Whether there is such a pool, though its manager may have been killed."""
+        return os.path.islink(self.link)
 
     def connect(self) -> socket.socket:
         """Connect to the pool's manager; a sentence says how to start one if there is none."""
         try:
-            return self._connect_here() if self.invitation is None else self._connect_by(self.invitation)
+            return self._connect()
         except OSError as error:
             raise self._unreachable(error) from error
 
-    def _connect_here(self) -> socket.socket:
+    def _connect(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX)
         connection.settimeout(_ANSWER_WITHIN_S)
         try:
-            with short_path(self.link.parent, LINK) as path:
-                connection.connect(path)
+            peers.connect(connection, str(self.link.parent), LINK, of_others=self._may_be_anothers)
         except OSError:
             connection.close()
             raise
         return connection
 
-    def _connect_by(self, invitation: Invitation) -> socket.socket:
-        plain = socket.create_connection(invitation.host_and_port, _ANSWER_WITHIN_S)
-        try:
-            connection = invitation.tls().wrap_socket(plain)
-            connection.sendall(invitation.first_line)
-        except BaseException:
-            plain.close()
-            raise
-        return connection
+    @property
+    def _may_be_anothers(self) -> bool:
+        """Whether the user has said by a directory which pool is meant; one that has a name only is this user's."""
+        return "/" in self.name
 
     async def open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect to the pool's manager; an OSError if it does not answer, a SiteError if it is another's."""
         try:
-            if (invitation := self.invitation) is not None:
-                host, port = invitation.host_and_port
-                reader, writer = await asyncio.open_connection(
-                    host, port, ssl=invitation.tls(), limit=LONGEST_LINE_BYTES
-                )
-                writer.write(invitation.first_line)
-                return reader, writer
-            with short_path(self.link.parent, LINK) as path:
-                return await asyncio.open_unix_connection(path, limit=LONGEST_LINE_BYTES)
-        except (ssl.SSLCertVerificationError, PermissionError) as error:
+            return await open_stream(self.link.parent, LINK, check_above=True, of_others=self._may_be_anothers)
+        except PermissionError as error:
             raise self._unreachable(error) from error
 
     def _unreachable(self, error: OSError) -> SiteError:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            where = self.invitation.address if self.invitation else ""
-            todo = "ask the pool's owner for a new invitation"
-            return SiteError("what answers here is not the pool of this invitation", where=where, todo=todo)
+        if isinstance(error, peers.UntrustedError):
+            return SiteError(error.what, where=error.where, todo=error.todo)
         if isinstance(error, PermissionError):
             todo = "its owner gives access to a group with `headway pool start DIRECTORY --group GROUP`"
             return SiteError("other users cannot reach this pool", where=str(self.directory), todo=todo)
@@ -126,7 +102,7 @@ class PoolPlace(NamedTuple):
 
     def is_ours(self, connection: socket.socket) -> bool:
         """Whether the pool at the other end runs under this very account: only then may it know all that we know."""
-        return self.invitation is None and peer_of(connection)[1] == os.geteuid()
+        return peers.peer_of(connection)[1] == os.geteuid()
 
     def ask(self, message: protocol.Message, timeout_s: float | None = _ANSWER_WITHIN_S) -> protocol.ToManager | None:
         """Send a message and return the answer; None if the pool hangs up."""
@@ -154,9 +130,3 @@ class PoolPlace(NamedTuple):
         if not isinstance(answer, protocol.Told):
             raise SiteError(f"the pool {self.name!r} gave no answer", where=str(self.directory))
         return answer
-
-
-def peer_of(connection: socket.socket) -> tuple[int, int]:
-    """The process and the user at the other end of a unix socket, as the kernel knows them."""
-    process, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-    return process, user
