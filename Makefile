@@ -8,7 +8,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 # The tests start thousands of Python processes: without kept bytecode each compiles the whole package.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test lint docs pictures bench chaos soak fuzz sbom clean
+.PHONY: run test lint docs pictures bench chaos mutants soak fuzz sbom clean
 
 run: $(VENV)/.run
 	@cd examples/mosaic && headway run
@@ -42,12 +42,16 @@ chaos: $(VENV)/.dev
 	@tests/packages.sh
 	$(BIN)/python -m tests.chaos --seeds $(SEEDS) --workers $(WORKERS)
 
+# Would a test notice? Copies of Headway, each with one promise broken, and the test that must find each.
+mutants: $(VENV)/.dev
+	$(BIN)/python -m tests.mutants --jobs 2
+
 # An hour of work under kills: what a service and a dashboard hold does not grow.
 MINUTES ?= 60
 soak: $(VENV)/.dev
 	$(BIN)/python -m tests.soak --minutes $(MINUTES)
 
-# Hostile texts for everything that reads text from outside: so many for each reader, or for one; 4,400,000 in all.
+# Hostile texts for everything that reads text from outside: so many for each reader, or for one; 4,600,000 in all.
 CASES ?= 100000
 SEED ?= 1
 fuzz: $(VENV)/.dev

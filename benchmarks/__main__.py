@@ -7,6 +7,7 @@ import argparse
 from benchmarks import (
     answers,
     crowded,
+    end_notes,
     growth,
     inodes,
     nextflow,
@@ -32,6 +33,7 @@ ALL = (
     "throughput",
     "crowded",
     "inodes",
+    "end-notes",
     "outlier",
     "scale",
     "growth",
@@ -63,6 +65,8 @@ if "crowded" in chosen.which:
     crowded.main()
 if "inodes" in chosen.which:
     inodes.main()
+if "end-notes" in chosen.which:
+    end_notes.main()
 if "outlier" in chosen.which:
     outlier.main()
 if "scale" in chosen.which:

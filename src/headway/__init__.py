@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # `as` says that a name is offered to users
     from headway.api.advise import advise as advise
     from headway.api.bundle import bundle as bundle
     from headway.api.cancel import cancel as cancel
+    from headway.api.check_inputs import check_inputs as check_inputs
     from headway.api.clean import clean as clean
     from headway.api.compare import compare as compare
     from headway.api.convert import convert as convert

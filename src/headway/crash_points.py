@@ -62,6 +62,9 @@ CHAIN_POINTS = (  # of a manager whose tasks go on in other jobs
 STRIP_POINTS = (  # of a manager whose anchor is in strips
     "admitting",  # a job is to be admitted, the batch system was not told
 )
+EXPANSION_POINTS = (  # of a manager whose workflow has tasks that become known while it runs
+    "expanded",  # an entry has become tasks, none of them is in the journal
+)
 
 _PLAN = os.environ.get("HEADWAY_CRASH", "")
 _reached: dict[str, int] = {}

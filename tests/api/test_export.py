@@ -160,3 +160,30 @@ def test_bad_wishes_get_one_sentence(flow: Bench, tmp_path: Path) -> None:
     assert not Path(out).exists() and list(tmp_path.glob(".crate*")) == []
     with pytest.raises(headway.HeadwayError, match="is not an ORCID"):
         headway.export(out, "1", flow.directory, orcid="0")
+
+
+def test_values_of_config_are_inputs_of_the_workflow(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "work", tmp_path / "home")
+    bench.write(
+        """
+        name: with config
+        config: {minq: 20, parts: [a, b], api_token: none}
+        tasks:
+          one: {run: "echo {minq} {parts} > one", outputs: one}
+        """
+    )
+    bench.succeeds("run", "-q", *SMALL, "--set", "minq=30", "--set", "api_token=abc123", HEADWAY_SEED="7")
+    crate = tmp_path / "crate"
+    bench.succeeds("export", "--rocrate", str(crate))
+    assert complaints(crate, "provenance-run-crate", tmp_path / "cache") == []
+    text = (crate / "ro-crate-metadata.json").read_text()
+    graph = graph_of(text)
+    values = {entity["name"]: entity["value"] for name, entity in graph.items() if name.startswith("#value-")}
+    assert values == {"minq": "30", "parts": "a, b", "api_token": "(removed)"} and "abc123" not in text
+    assert [each["@id"] for each in graph["workflow.yaml"]["input"]] == [
+        "#config-minq",
+        "#config-parts",
+        "#config-api_token",
+    ]
+    assert {each["@id"] for each in graph["#run"]["object"]} == {"#value-minq", "#value-parts", "#value-api_token"}
+    assert "HEADWAY_SEED=7" in graph["#run"]["description"] and "--set minq=30" in graph["#run"]["description"]

@@ -30,6 +30,7 @@ MOMENTS = {
     "journal",
     "directory",
     "run",
+    "settings",  # a program that makes its own `RunSettings` has chosen none of the command's
 }
 MEASURED = {"resources", "allocated_s", "consumed_s"}
 

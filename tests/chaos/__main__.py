@@ -1,4 +1,4 @@
-"""`python -m tests.chaos --seeds 10000`: whole runs and pools in virtual time, then all tests marked `chaos`."""
+"""`python -m tests.chaos --seeds 10000`: runs, pools and directories in virtual time, then all tests marked `chaos`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import time
 import pytest
 
 from tests import kills
+from tests.laws.__main__ import live_all
 from tests.world.__main__ import tell_all
 
+_HISTORIES = 2  # of a directory, for each story of one run
 _OF_POOLS = 50  # as many stories of one run are told for each of a pool, which takes ten times as long
 
 
@@ -36,11 +38,13 @@ def main() -> None:
     began, totals = time.monotonic(), Totals()
     told, of_pools = tell_all(0, options.seeds), tell_all(0, options.seeds // _OF_POOLS, pools=True)
     print(told, f"of pools: {of_pools}", sep="\n", flush=True)
+    lived = live_all(0, _HISTORIES * options.seeds)
+    print(lived, flush=True)
     words = ["-m", "chaos", "-n", str(options.workers), "--dist", "loadgroup", "--durations=25", *options.tests]
     code = pytest.main(words, plugins=[totals])
     minutes = (time.monotonic() - began) / 60
     tests = f"{totals.passed} tests passed, {totals.failed} failed; {totals.killed} processes killed"
-    seeds, wrong = told.seeds + of_pools.seeds, told.wrong + of_pools.wrong
+    seeds, wrong = (sum(getattr(each, name) for each in (told, of_pools, lived)) for name in ("seeds", "wrong"))
     print(f"chaos: {seeds} seeds, {wrong} violations; {tests}; {minutes:.0f} minutes")
     sys.exit(bool(wrong) or code)
 

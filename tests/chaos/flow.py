@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from headway.journal.folder import Project
@@ -207,10 +207,11 @@ def torment_managers(parent: Path, expected: dict[str, str], kills: int, seed: i
     return died
 
 
-def torment_supervisors(parent: Path, expected: dict[str, str], kills: int, seed: int) -> int:
+def torment_supervisors(parent: Path, expected: dict[str, str], kills: int, seed: int, also: Sequence[str] = ()) -> int:
     """Kill at most `kills` supervisors of one run, and return how many were killed.
 
-    The manager stands still after each kill until all commands have ended by themselves: then none may run again.
+    With each of them die `also` its "spawner" and the run's "manager", at the same moment. Nothing manages the run
+    after each kill until all commands have ended by themselves: then none may run again.
     """
     draw = random.Random(seed)
     torment = Torment(parent)
@@ -218,16 +219,22 @@ def torment_supervisors(parent: Path, expected: dict[str, str], kills: int, seed
     died, seen = 0, 0
     while manager.poll() is None and died < kills:
         time.sleep(draw.uniform(0.0, 0.15))
-        found = [(pid, torment.spawners()) for pid in torment.supervisors()]
-        if torment.count_started() == seen or not found:  # the supervisor has not answered yet
+        spawners = torment.spawners()
+        if torment.count_started() == seen or not spawners:  # the supervisor has not answered yet
             continue
-        manager.send_signal(signal.SIGSTOP)
-        for pid, spawners in found:
-            os.kill(pid, signal.SIGKILL)
-            wait_for_end([pid, *spawners])
-            died += 1
+        manager.send_signal(signal.SIGKILL if "manager" in also else signal.SIGSTOP)
+        supervisors, witnesses = torment.supervisors(), [pid for spawner in spawners for pid in _children(spawner)]
+        for pid in (*supervisors, *(spawners if "spawner" in also else ())):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        wait_for_end([*supervisors, *spawners, *witnesses])
+        died += len(supervisors)
         seen = torment.count_started()
-        manager.send_signal(signal.SIGCONT)
+        if "manager" in also:
+            manager.wait()
+            manager = torment.launch()
+        else:
+            manager.send_signal(signal.SIGCONT)
     assert manager.wait(300) == 0, torment.output()
     torment.check(expected, once=True)
     return count_kills(died)

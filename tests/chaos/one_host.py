@@ -52,7 +52,7 @@ class OneHost(LocalMachine):
 
 def target(settings: RunStarted, folder: RunFolder, options: RunSettings, **_: object) -> Target:
     """The target of every run here."""
-    told = (options.linger_s, options.grace_s, options.measure, options.confined_to)
+    told = (options.linger_s, options.grace_s, options.measure)
     jobs = RunJobs(settings.uid, str(folder.directory), folder.jobs, *told)
     return Target(OneHost(jobs), _connections(folder, options), jobs)
 

@@ -13,13 +13,20 @@ from tests.chaos.flow import Torment, torment_spawners, torment_supervisors, und
 
 SOME, MANY = 2, 14  # runs
 KILLS = 10  # in each, at most
+# Who dies with a supervisor, at the same moment.
+DIE_TOGETHER = {
+    "alone": (),
+    "with its spawner": ("spawner",),
+    "with everything but tasks": ("spawner", "manager"),
+}
 KILLER = """
 name: killer
 tasks:
   killer:
     run: |
       echo killer >> $EXECUTIONS
-      supervisor=$(cut -d' ' -f4 /proc/$PPID/stat)
+      spawner=$(cut -d' ' -f4 /proc/$PPID/stat)
+      supervisor=$(cut -d' ' -f4 /proc/$spawner/stat)
       if grep -q headway.workers.supervisor /proc/$supervisor/cmdline; then kill -9 $supervisor; fi
       sleep 600
   other:
@@ -37,8 +44,14 @@ def test_spawners_killed_at_random_points(tmp_path: Path, expected: dict[str, st
     assert torment_spawners(tmp_path, expected, KILLS, seed)
 
 
-def test_commands_that_ended_without_a_supervisor_do_not_run_again(tmp_path: Path, expected: dict[str, str]) -> None:
-    assert torment_supervisors(tmp_path, expected, 4, seed=0)
+@pytest.mark.parametrize("also", DIE_TOGETHER.values(), ids=DIE_TOGETHER)
+def test_commands_that_ended_without_a_supervisor_do_not_run_again(
+    tmp_path: Path, expected: dict[str, str], also: tuple[str, ...]
+) -> None:
+    died, part = 0, 0
+    while died < KILLS:
+        died += torment_supervisors(tmp_path / str(part), expected, KILLS - died, seed=part, also=also)
+        part += 1
 
 
 def test_a_lone_task_is_not_blamed_for_the_deaths_of_its_supervisors(tmp_path: Path) -> None:
@@ -82,6 +95,12 @@ def test_many_spawners_killed_at_random_points(tmp_path: Path, expected: dict[st
 
 
 @pytest.mark.chaos
-@pytest.mark.parametrize("seed", range(1000, 1000 + MANY))
-def test_many_supervisors_killed_at_random_points(tmp_path: Path, expected: dict[str, str], seed: int) -> None:
-    assert torment_supervisors(tmp_path, expected, 6, seed) >= 4
+@pytest.mark.parametrize("also", DIE_TOGETHER.values(), ids=DIE_TOGETHER)
+@pytest.mark.parametrize("seed", range(1000, 1000 + 20))
+def test_many_supervisors_killed_at_random_points(
+    tmp_path: Path, expected: dict[str, str], seed: int, also: tuple[str, ...]
+) -> None:
+    died, part = 0, 0
+    while died < KILLS:
+        died += torment_supervisors(tmp_path / str(part), expected, KILLS - died, 100 * seed + part, also)
+        part += 1

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from tests.chaos.disk_changes import compiled
 from tests.chaos.flow import Torment
 from tests.chaos.test_every_boundary import TASKS, small_run
 
-SOURCE = Path(__file__).with_name("faulty_disk.c")
 PROCESSES = {"manager": "headway", "supervisor": "headway.workers.supervisor", "spawner": "spawner.py"}
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EDQUOT)
 OF_SQLITE = ("disk I/O error", "database or disk is full", "unable to open database file")
@@ -28,9 +27,7 @@ class FaultyDisk:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._library = folder / "faulty_disk.so"
-        options = ["-shared", "-fPIC", "-O1", "-fno-builtin", "-Wall", "-Werror"]
-        subprocess.run(["gcc", *options, "-o", self._library, SOURCE, "-ldl"], check=True)
+        self._library = compiled(folder)
         self.changes = cache(self._changes)
 
     def plan(self, torment: Torment, process: str, number: int, error: int) -> dict[str, str]:

@@ -57,7 +57,15 @@ def keys(document: object) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "args", [["status", "1"], ["why", "make[a]", "--run", "1"], ["why", "after"], ["why", "make"], ["logs", "broken"]]
+    "args",
+    [
+        ["status", "1"],
+        ["status", "--by", "part"],
+        ["why", "make[a]", "--run", "1"],
+        ["why", "after"],
+        ["why", "make"],
+        ["logs", "broken"],
+    ],
 )
 def test_every_key_of_the_json(finished: Bench, args: list[str]) -> None:
     found = keys(finished.json(*args))

@@ -9,6 +9,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from headway.formats.headway_yaml import read_workflow
 from headway.formats.read_any import read_instance
@@ -36,13 +37,13 @@ def words(bench: Bench) -> Bench:
     return bench
 
 
-def test_there_and_back_loses_nothing(words: Bench) -> None:
+def test_there_and_back_loses_only_the_columns(words: Bench) -> None:
     assert words.succeeds("convert", "workflow.yaml", "w.json") == (
         "wrote w.json: words as WfFormat 1.5, 4 tasks in 3 categories\n"
     )
     words.succeeds("convert", "w.json", "back.yaml")
     there, back = (read_workflow(words.directory / name) for name in ("workflow.yaml", "back.yaml"))
-    assert list(there) == list(back)
+    assert [structs.replace(task, row="") for task in there] == list(back)
 
 
 def test_the_target_may_be_named_by_an_option(words: Bench) -> None:

@@ -91,7 +91,7 @@ def test_status_during_a_run_neither_waits_nor_disturbs(bench: Bench) -> None:
         (["status", "../1"], "there is no run ../1 here"),
         (["why", "brokn"], "run 2 has no task 'brokn'; did you mean 'broken'?"),
         (["why", "make[c]"], "did you mean 'make[b]' or 'make[a]'?"),
-        (["logs", "zzzzzz"], "there are make[a], make[b], noisy"),
+        (["logs", "zzzzzz"], "there are make, noisy, broken"),
         (["logs", "after"], "task 'after' has not run in run 2"),
         (["logs", "broken", "--attempt", "4"], "task 'broken' has no attempt 4 in run 2; it has 1"),
         (["logs", "broken", "--run", "7"], "there is no run 7 here"),
@@ -124,6 +124,16 @@ def test_logs_of_a_reused_task_are_those_of_the_run_that_made_it(finished: Bench
     assert "run 2 did not run it again; this is run 1" in result.stderr
     found = document(finished, "logs", "make[a]")
     assert (found["run"], found["attempt"], found["attempts"], found["stdout"]) == ("1", 1, [1], "making a\n")
+
+
+def test_a_pattern_that_several_tasks_fit_lists_them(finished: Bench) -> None:
+    for verb in ("logs", "why"):
+        text = answer(finished, verb, "ma*", "--run", "1")
+        assert text.startswith("ma* fits 2 tasks:\n  make[a]  succeeded\n  make[b]  succeeded\n")
+    found = document(finished, "why", "*[?]")
+    assert (found["asked"], found["category"]) == ("*[?]", None)
+    assert answer(finished, "logs", "*[b]", "--run", "1") == "making b\n"  # the only one
+    assert document(finished, "why", "b?oken")["task"] == "broken"
 
 
 def test_a_category_with_several_tasks_lists_them(finished: Bench) -> None:

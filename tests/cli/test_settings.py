@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -135,3 +136,9 @@ def test_a_broken_file_stops_a_run_before_it_starts(bench: Bench) -> None:
     bench.write("cors = 2\n", "headway.toml")
     assert "did you mean 'cores'?" in bench.fails(2, "run")
     assert not (bench.directory / ".headway").exists()
+
+
+def test_settings_in_a_pipe_are_refused(bench: Bench) -> None:
+    bench.write(FLOW)
+    os.mkfifo(bench.directory / "headway.toml")
+    assert "headway.toml: this is a pipe or a device; write the settings to a file" in bench.fails(2, "run", "-n")

@@ -98,6 +98,19 @@ def test_a_category_by_its_tasks(finished: Bench) -> None:
     assert only["category"] == "make"
 
 
+def test_some_tasks_by_a_pattern_or_a_column(finished: Bench) -> None:
+    (row,) = finished.json("usage", "1", "--category", "m*[b]")["rows"]
+    assert (row["task"], row["tasks"]) == ("make[b]", 1)
+    for words in (("m*[b]",), ("1", "m*[b]"), ("make[b]",)):
+        assert [row["task"] for row in finished.json("usage", *words)["rows"]] == ["make[b]"]
+    assert "run 1 has no category or task '*[z]'" in finished.fails(2, "usage", "1", "*[z]")
+    assert "'noisy' is one name too many" in finished.fails(2, "usage", "make", "--category", "noisy")
+    assert "there is no run 9 here" in finished.fails(2, "usage", "9")
+    (row,) = (found := finished.json("usage", "1", "--only", "part=a"))["rows"]
+    assert (row["category"], row["tasks"], row["attempts"], found["all"]["tasks"]) == ("make", 1, 1, 1)
+    assert "noisy has no task with part=a" in finished.fails(2, "usage", "--category", "noisy", "--only", "part=a")
+
+
 def test_top_says_how_many_more_there_are(finished: Bench) -> None:
     text = finished.succeeds("usage", "1", "--by", "task", "--top", "2", "--sort", "name")
     assert "after " in text
@@ -146,7 +159,7 @@ def test_usage_during_a_run_and_after_it_was_stopped(bench: Bench) -> None:
 
 
 def test_mistakes_are_one_sentence(finished: Bench, tmp_path: Path) -> None:
-    assert "has no category 'mak'; did you mean 'make'?" in finished.fails(2, "usage", "1", "--category", "mak")
+    assert "has no category or task 'mak'; did you mean 'make'" in finished.fails(2, "usage", "1", "--category", "mak")
     assert "contradict each other" in finished.fails(2, "usage", "--csv", "--json")
     assert "--sort" in finished.fails(2, "usage", "--sort", "beauty")
     assert "--top" in finished.fails(2, "usage", "--top", "0")

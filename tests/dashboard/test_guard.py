@@ -193,7 +193,7 @@ def test_what_is_too_large_is_refused(server: Server, run: str) -> None:
     post += f"x-headway-csrf: {csrf_of(server)}\r\n"
     assert server.send((post + "content-length: 99999999\r\n\r\n").encode()).status == 413
     chunk = b"4000\r\n" + b"x" * 0x4000 + b"\r\n"
-    assert server.send((post + "transfer-encoding: chunked\r\n\r\n").encode() + chunk * 2).status == 413
+    assert server.send((post + "transfer-encoding: chunked\r\n\r\n").encode() + chunk * 2 + b"0\r\n\r\n").status == 413
     assert server.ask("/", x_long="x" * 100_000).status in (0, 400, 431)
     assert server.ask("/?" + "a" * 60_000).status in (0, 400, 431)
     assert server.send(b"\x16\x03\x01 this is no HTTP\r\n\r\n").status in (0, 400)
@@ -304,3 +304,13 @@ def test_metrics_in_a_file(bench: Bench, tmp_path: Path) -> None:
     shown = (Path(__file__).parents[2] / "examples/grafana/headway.json").read_text()
     used = set(re.findall(r"headway_\w+", shown))
     assert used and used <= names
+
+
+def test_a_token_of_odd_letters_survives_its_cookie(bench: Bench, tmp_path: Path) -> None:
+    token = '"a;b=c,\\%41' + "x" * 32
+    (tmp_path / "token").write_text(token)
+    (tmp_path / "token").chmod(0o600)
+    with serving(bench, "--token-file", str(tmp_path / "token")) as found:
+        cookie = found.ask(f"/?token={found.token}", authorization="").headers["set-cookie"].partition(";")[0]
+        assert found.ask("/", authorization="", cookie=f"other=1; {cookie}").status == 200
+        assert found.ask("/", authorization="", cookie=cookie + "0").status == 401

@@ -14,6 +14,7 @@ from headway.drivers.inputs import QUICK_FILES, InputReader, check_sources
 from headway.model.errors import InputError
 from headway.model.task import Task
 from headway.model.workflow import Workflow
+from headway.workers.sandbox import full_stamps
 
 
 def age(path: Path, seconds: float) -> None:
@@ -46,7 +47,8 @@ def test_a_directory_changes_with_what_is_in_it(tmp_path: Path) -> None:
 
 def test_an_unchanged_file_is_not_read_again_in_the_next_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "big").write_text("x" * 1000)
-    age(tmp_path / "big", 100)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 100)  # a change time cannot be set
     first = Digests(tmp_path / "cache.db")
     digest = first.of(tmp_path / "big")
     first.save()
@@ -101,6 +103,34 @@ def test_reading_a_task_s_inputs(tmp_path: Path) -> None:
     assert list(seen.digests) == ["a_1", "a_2", "b"]
     assert seen.missing_inputs == ["gone", "none_*"]
     assert seen.missing_outputs == ["later"]
+
+
+def test_a_pattern_never_matches_the_tasks_own_outputs(tmp_path: Path) -> None:
+    for name in ("x.txt", "all.txt", "sub/old.txt", "subway/s.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    task = Task("t", "t", "…", inputs=("*.txt", "*/*.txt"), outputs=("all.txt", "sub"))
+    reader = InputReader(tmp_path, Digests())
+    seen = reader.read(task, 0.0)
+    assert reader.linked(seen.inputs) == ("x.txt", "subway/s.txt")
+
+
+def test_an_output_with_a_new_time_and_the_same_content_is_as_before(tmp_path: Path) -> None:
+    (tmp_path / "made").write_text("same")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "x").write_text("same")
+    task = Task("t", "t", "…", outputs=("made", "folder"))
+    before = full_stamps(tmp_path, task)
+    for path in (tmp_path / "made", tmp_path / "folder" / "x"):
+        age(path, -100)
+    reader = InputReader(tmp_path, Digests())
+    assert not reader.is_quick(task, before)  # a directory may hold any amount
+    now = reader.read(task, 0.0, {}, before).outputs
+    assert all(now[path].holds_same(before[path]) for path in ("made", "folder"))
+    (tmp_path / "made").write_text("Same")
+    (tmp_path / "folder" / "x").rename(tmp_path / "folder" / "y")
+    now = reader.read(task, 0.0, {}, before).outputs
+    assert not any(now[path].holds_same(before[path]) for path in ("made", "folder"))
 
 
 def test_inputs_that_no_task_produces_are_reported_before_the_run(tmp_path: Path) -> None:

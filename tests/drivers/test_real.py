@@ -19,7 +19,7 @@ from headway.model import records
 from headway.model.errors import SiteError
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending, Outcome
-from headway.model.records import Decision, Event
+from headway.model.records import Decision, Event, Why
 from headway.model.task import Task
 from headway.workers import protocol
 from headway.workers.attempt import AttemptFolder
@@ -63,7 +63,7 @@ class Bench:
         )
 
         async def bounded() -> str:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(20):
                 return await driver.run()
 
         return asyncio.run(bounded())
@@ -170,6 +170,22 @@ def test_a_result_that_a_lost_supervisor_left_counts(tmp_path: Path) -> None:
     assert len(bench.records(records.Launch)) == 1
 
 
+def test_the_outputs_of_a_lost_attempt_are_in_place_when_it_counts(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, Task("a", "a", "true", outputs=("out",)))
+
+    def answer(start: protocol.Start) -> list[protocol.ToManager]:
+        attempt = AttemptFolder(Path(start.directory))
+        attempt.work.mkdir(parents=True)
+        (attempt.work / "out").write_text("made")
+        attempt.write_result(Outcome("a", 1, Ending.SUCCESS, 1.0, 2.0))
+        bench.cluster.end("headway-uid-1", Ending.NODE_LOST)
+        return []
+
+    bench.connections.answer = answer
+    assert bench.run() == "succeeded"
+    assert (tmp_path / "out").exists() and (tmp_path / "out").read_text() == "made"
+
+
 def test_an_error_of_the_cluster_ends_the_run_as_itself(tmp_path: Path) -> None:
     bench = Bench(tmp_path, A)
     bench.cluster.news_error = SiteError("the cluster is gone")
@@ -203,6 +219,36 @@ def test_a_resumed_run_sends_start_messages_that_were_journalled_and_never_sent(
     bench.connections.answer = success
     assert bench.run([*bench.first, *bench.journal.records, records.Resumed(1.0, "0")]) == "succeeded"
     assert len(bench.records(records.Launch)) == 1
+
+
+def test_a_resumed_run_repeats_orders_to_stop_and_notices_that_may_never_have_been_sent(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, A)
+
+    def die(start: protocol.Start) -> list[protocol.ToManager]:
+        raise SiteError("the manager dies")
+
+    bench.connections.answer = die
+    with pytest.raises(SiteError):
+        bench.run()
+    bench.connections.answer = success
+    told = [records.Kill(1.0, "a", 1, Why("engine", "test")), records.GiveNotice(1.0, "a", 1, Why("engine", "test"))]
+    assert bench.run([*bench.first, *bench.journal.records, *told, records.Resumed(1.0, "0")]) == "succeeded"
+    assert bench.connections.made[-1].said[1:3] == [protocol.Stop("a", 1), protocol.GiveNotice("a", 1)]
+
+
+def test_a_success_whose_inputs_were_changed_meanwhile_says_so(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("before")
+    bench = Bench(tmp_path, Task("a", "a", "true", inputs=("in",)), Task("b", "b", "true", inputs=("in",)))
+
+    def answer(start: protocol.Start) -> list[protocol.ToManager]:
+        if start.task.id == "a":
+            (tmp_path / "in").write_text("another text")
+        return success(start)
+
+    bench.connections.answer = answer
+    assert bench.run() == "succeeded"
+    moved = {ended.outcome.task: ended.inputs_moved for ended in bench.records(records.TaskEnded)}
+    assert moved["a"]
 
 
 def test_a_run_does_not_finish_before_its_jobs_are_given_back(tmp_path: Path) -> None:

@@ -74,6 +74,26 @@ def test_a_damaged_run_is_named_passed_over_and_in_nobodys_way(twice: Path, tmp_
     assert flow.launches("4"), "everything runs again"
 
 
+@pytest.mark.parametrize("words", [(), ("--again",)])
+def test_files_of_earlier_runs_are_known_although_the_newest_journal_is_damaged(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    flow = Flow(
+        tmp_path,
+        "name: o\ntasks:\n  c: {each: s.csv, run: 'echo {id} > {outputs}', outputs: 'o/{id}.t'}\n"
+        "  m: {run: 'cat o/*.t > m', inputs: 'o/*.t', outputs: m}\n",
+    )
+    for run, rows in enumerate(("id\n1\n2\n3\n", "id\n1\n2\n"), 1):
+        (tmp_path / "s.csv").write_text(rows)
+        flow.headway("run")
+        assert flow.json("status")["run"] == str(run)
+    (tmp_path / ".headway/runs/2/journal.db").write_bytes(os.urandom(8192))
+    (tmp_path / "s.csv").write_text("id\n1\n")
+    flow.headway("run", *words)
+    assert (tmp_path / "m").read_text() == "1\n"
+    assert len(flow.launches()) == (2 if words else 1)
+
+
 @pytest.mark.parametrize("way", DAMAGE)
 def test_without_an_earlier_run_the_user_decides(tmp_path: Path, way: str) -> None:
     flow = Flow(tmp_path, WORKFLOW)

@@ -46,6 +46,12 @@ def launched(flow: Flow, run: str | None = None) -> list[str]:
         (["workflow.yaml", "align[s2]"], ["align[s2]"]),
         (["--until", "align"], ["align[s1]", "align[s2]", "other"]),
         (["count", "--until", "count"], ["align[s1]", "align[s2]", "count", "merge"]),
+        (["al*"], ["align[s1]", "align[s2]"]),
+        (["*[s2]", "?ther"], ["align[s2]", "other"]),
+        (["results/*.txt"], ["align[s1]", "align[s2]", "merge"]),
+        (["--until", "al*[s?]"], ["align[s1]", "align[s2]", "other"]),
+        (["--only", "s=s2"], ["align[s2]"]),
+        (["align", "--only", "s=*1,s2", "--until", "merge"], ["align[s1]", "align[s2]"]),
     ],
 )
 def test_only_what_is_named_and_what_it_needs(flow: Flow, words: list[str], tasks: list[str]) -> None:
@@ -78,6 +84,15 @@ def test_force_runs_a_task_and_what_depends_on_it_only_if_outputs_change(flow: F
     assert launched(flow) == []
 
 
+def test_patterns_of_forced_tasks_and_the_columns_of_a_run(flow: Flow) -> None:
+    flow.headway("run")
+    flow.headway("run", "--force", "al*", "--only", "s=s2")
+    assert launched(flow) == ["align[s2]"]
+    assert flow.json("status")["only_columns"] == ["s=s2"]
+    assert "only s=s2" in flow.headway("status").stdout
+    assert flow.json("why", "mer*")["run"] == "1"  # the newest run that has such a task
+
+
 def test_a_part_that_was_stopped_is_resumed_as_that_part(flow: Flow) -> None:
     flow.headway("run", "merge", code=-9, HEADWAY_CRASH=f"launched:1:{flow.directory}/flag")
     flow.headway("resume")
@@ -103,6 +118,11 @@ def test_tasks_do_not_see_the_outputs_of_tasks_that_are_left_out(flow: Flow) -> 
         (["merge", "--until", "align"], "'merge' comes after what --until names"),
         (["align", "--force", "other"], "'other' is not among the tasks of this run"),
         (["nightly.yaml"], "there is no such file"),
+        (["align[t*]"], "no task or output is called 'align[t*]'; did you mean 'align[s"),
+        (["--only", "s1"], "'s1' is not a column with a value; write for example --only sample=s1,s2"),
+        (["--only", "S=s1"], "no task has a column 'S'; did you mean 's'?"),
+        (["--only", "s=s3"], "no task has the s 's3'; there are s1, s2"),
+        (["merge", "--only", "s=s1"], "merge has no task with s=s1"),
     ],
 )
 def test_names_that_mean_nothing(flow: Flow, words: list[str], sentence: str) -> None:
@@ -113,7 +133,8 @@ def test_names_that_mean_nothing(flow: Flow, words: list[str], sentence: str) ->
 
 def test_python(flow: Flow) -> None:
     with chdir(flow.directory):
-        assert sorted(headway.run(tasks="align").outcomes) == ["align[s1]", "align[s2]"]
+        assert sorted(headway.run(tasks="al*", only="s=s2").outcomes) == ["align[s2]"]
+        assert sorted(headway.run(tasks="align", again=True).outcomes) == ["align[s1]", "align[s2]"]
         assert sorted(headway.run(until=["merge"], force="align[s1]").outcomes) == ["align[s1]", "merge", "other"]
         with pytest.raises(InputError, match="no task or output"):
             headway.run(tasks=["nothing"])

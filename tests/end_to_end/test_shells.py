@@ -103,3 +103,22 @@ def test_an_image_without_bash_uses_its_sh(tmp_path: Path) -> None:
     assert (program, flag, text) == ("/bin/sh", "-c", "set -u\ngo")
     assert "exec bash -eo pipefail" in choose
     assert "exec sh -e" in choose
+
+
+def test_a_failed_command_is_shown_as_it_was_run(tmp_path: Path) -> None:
+    """With the amounts of each attempt; another interpreter's program has braces of its own."""
+    lines = (
+        "    run: echo {memory_mb} ${HOME} > given; echo with {cores} {{cores}}; exit 1\n    resources: {cores: 2}\n"
+    )
+    failing = flow(tmp_path, f"  a:\n{lines}    retries: 1\n    sandbox: false\n")
+    done = failing.headway("run", "--cores", "2", code=1)
+    given = (tmp_path / "given").read_text().split()[0]
+    as_run = f"$ echo {given} ${{HOME}} > given; echo with 2 {{{{cores}}}}; exit 1"
+    assert as_run in done.stdout
+    assert failing.headway("why", "a").stdout.count(as_run) == 2
+    story = failing.json("why", "a")
+    assert "{memory_mb}" in story["command"]
+    assert [f"$ {attempt['command']}" for attempt in story["attempts"]] == [as_run] * 2
+
+    failing = flow(tmp_path, "  b:\n    shell: python3\n    run: cores = 1; raise SystemExit(f'{cores}')\n")
+    assert "$ cores = 1; raise SystemExit(f'{cores}')" in failing.headway("run", code=1).stdout

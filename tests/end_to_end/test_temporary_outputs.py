@@ -77,6 +77,46 @@ def test_a_reader_that_must_run_has_them_made_again(flow: Flow) -> None:
     assert launched(flow) == []
 
 
+def test_one_is_made_again_by_a_command_that_also_writes_into_a_folder(tmp_path: Path) -> None:
+    """Only what is gone is made, and yet the command finds the folder of its other output."""
+    (tmp_path / "a.fq").write_text("a")
+    text = """
+name: folders
+tasks:
+  align: {run: "cat a.fq | tee a.sam > logs/a.log", inputs: a.fq, outputs: logs/a.log, temp: a.sam}
+  sort: {run: "sort a.sam > a.txt", inputs: a.sam, outputs: a.txt}
+"""
+    flow = Flow(tmp_path, text)
+    flow.headway("run")
+    flow.write(text.replace("sort a.sam", "sort -r a.sam"))
+    flow.headway("run")
+    assert launched(flow) == ["align", "sort"]
+
+
+def test_one_does_not_count_as_what_it_was_if_its_source_changes_while_it_is_made_again(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    text = f"""
+name: gated
+tasks:
+  make: {{run: "while [ ! -e {gate} ]; do sleep 0.05; done; cat in > middle", inputs: in, temp: middle}}
+  use: {{run: "cat middle > out", inputs: middle, outputs: out}}
+"""
+    flow = Flow(tmp_path, text)
+    (tmp_path / "in").write_text("right")
+    gate.touch()
+    flow.headway("run")
+    gate.unlink()
+    flow.write(text.replace("cat middle", "cat  middle"))
+    run = flow.start("run")
+    wait_until(lambda: list(tmp_path.glob(".headway/runs/2/tasks/make/1/work")))
+    (tmp_path / "in").write_text("wrong")
+    gate.touch()
+    run.communicate(timeout=300)
+    (tmp_path / "in").write_text("right")
+    flow.headway("run")
+    assert (tmp_path / "out").read_text() == "right"
+
+
 def test_a_changed_source_and_a_forced_task(flow: Flow) -> None:
     flow.headway("run")
     (flow.directory / "a.fq").write_text("changed")

@@ -139,6 +139,37 @@ def test_an_unwritable_directory_is_reported_in_one_line(tmp_path: Path) -> None
     assert "cannot write here" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
+def test_an_output_folder_on_a_read_only_disk_stops_the_run_with_one_sentence(tmp_path: Path, small_disk: Path) -> None:
+    flow = Flow(tmp_path, SLOW.replace("sleep 4; ", "").replace("out\n", "small/out\n").replace("[out]", "[small/out]"))
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    said = flow.headway("run", code=3).stderr
+    what = (
+        "cannot run tasks: this folder is on a read-only file system, and outputs cannot be put there; nothing is lost"
+    )
+    assert said.startswith(f"headway: {small_disk}: {what}") and said.count("\n") == 1
+    subprocess.run(["mount", "-o", "remount,rw", small_disk], check=True)
+    flow.headway("resume")
+    assert (small_disk / "out").read_text() == "done\n"
+
+
+def test_after_a_read_only_output_folder_an_edited_workflow_runs(tmp_path: Path, small_disk: Path) -> None:
+    there = SLOW.replace("sleep 4; ", "").replace("out\n", "small/out\n").replace("[out]", "[small/out]")
+    flow = Flow(tmp_path, there)
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    flow.headway("run", code=3)
+    flow.write(there.replace("small/out", "elsewhere"))
+    said = flow.headway("run").stderr  # at once, while the supervisor still waits for a manager
+    assert "outputs of task a of run 1 could not be put in place" in " ".join(said.split()), said
+    assert (tmp_path / "elsewhere").read_text() == "done\n"
+    # With the folder mended, the next run begins with what the last one made.
+    flow.write(there)
+    flow.headway("run", code=3)
+    subprocess.run(["mount", "-o", "remount,rw", small_disk], check=True)
+    flow.headway("run")
+    assert (small_disk / "out").read_text() == "done\n"
+    assert flow.launches() == [], "its result was there already"
+
+
 def test_an_unreadable_workflow_file_is_reported_in_one_line(tmp_path: Path) -> None:
     flow = Flow(tmp_path, SLOW)
     (tmp_path / "workflow.yaml").chmod(0)

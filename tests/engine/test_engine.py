@@ -15,7 +15,7 @@ from headway.engine.placer import MOST_OVERTAKINGS
 from headway.engine.state import Phase
 from headway.model import codec, records
 from headway.model.job import JobPhase
-from headway.model.outcome import Ending
+from headway.model.outcome import Ending, Stamp
 from headway.model.resources import Resources
 from headway.model.task import Fingerprint, Task
 from tests.engine.runs import GB, MACHINE, PretendRun
@@ -30,6 +30,15 @@ def test_parents_go_first_and_the_run_ends() -> None:
     assert run.to_the_end() == "succeeded"
     assert [launch.task for launch in run.launches()] == ["a", "b", "c"]
     assert [type(r).__name__ for r in run.log][-2:] == ["Release", "Finish"]
+
+
+def test_a_task_waits_for_all_that_it_depends_on() -> None:
+    run = PretendRun([Task("a", "a", "true"), Task("b", "b", "true"), Task("c", "c", "true", parents=("a", "b"))])
+    run.decide()
+    run.end(run.held[0], Ending.SUCCESS)
+    run.decide()
+    assert [launch.task for launch in run.held] == ["b"]
+    assert run.to_the_end() == "succeeded"
 
 
 def test_tasks_are_packed_and_never_beyond_the_machine() -> None:
@@ -53,9 +62,9 @@ def test_memory_is_retried_with_more_memory_only() -> None:
 
 
 def test_memory_that_is_never_enough_is_given_up_at_the_limit() -> None:
-    run = PretendRun([Task("t", "t", "true")], lambda launch: Ending.MEMORY)
+    run = PretendRun([Task("t", "t", "true", hints={"memory_bytes": 3 * GB})], lambda launch: Ending.MEMORY)
     assert run.to_the_end() == "failed"
-    assert [launch.resources.memory_bytes for launch in run.launches()] == [4 * GB, 8 * GB]
+    assert [launch.resources.memory_bytes for launch in run.launches()] == [3 * GB, 6 * GB, 8 * GB]
     (verdict,) = [r for r in run.log if isinstance(r, records.GiveUp)]
     assert verdict.why.rule == "cannot-fit"
     assert verdict.why.text == "8 GB memory ran out, and there is no more here"
@@ -109,13 +118,17 @@ def test_other_failures_are_retried_as_often_as_the_user_says(retries: int) -> N
 
 
 def test_exhaustion_does_not_use_up_the_user_s_retries() -> None:
-    endings = [Ending.EXIT_CODE, Ending.MEMORY, Ending.SUCCESS]
-    run = PretendRun([Task("t", "t", "true", retries=1)], lambda launch: endings[launch.attempt - 1])
+    endings = [Ending.MEMORY, Ending.EXIT_CODE, Ending.MEMORY, Ending.SUCCESS]
+    run = PretendRun(
+        [Task("t", "t", "true", hints={"memory_bytes": GB}, retries=1)], lambda launch: endings[launch.attempt - 1]
+    )
     assert run.to_the_end() == "succeeded"
 
 
 def test_node_loss_never_counts_against_a_task() -> None:
-    run = PretendRun([Task("t", "t", "true")])
+    """Its one retry is left when it fails by itself."""
+    ends = {4: Ending.EXIT_CODE}
+    run = PretendRun([Task("t", "t", "true", retries=1)], lambda launch: ends.get(launch.attempt, Ending.SUCCESS))
     run.decide()
     for _ in range(3):
         run.held.clear()
@@ -125,7 +138,7 @@ def test_node_loss_never_counts_against_a_task() -> None:
         run.decide()
         assert len(run.held) == 1
     assert run.to_the_end() == "succeeded"
-    assert [launch.attempt for launch in run.launches()] == [1, 2, 3, 4]
+    assert [launch.attempt for launch in run.launches()] == [1, 2, 3, 4, 5]
     assert len({launch.tag for launch in run.launches()}) == 4
 
 
@@ -327,6 +340,18 @@ def test_what_changed_is_said(before: Task, digest: str, missing: list[str], rea
     run.inputs = lambda name: records.InputsRead(run.now, name, digests={"x": digest}, missing_outputs=missing)
     assert run.to_the_end() == "succeeded"
     assert [launch.because for launch in run.launches()] == [reason]
+
+
+def test_an_output_that_another_program_changed_is_made_again() -> None:
+    task = Task("t", "t", "true > y", outputs=("y",))
+    before, touched, other = Stamp(1, 1, "digest"), Stamp(1, 2, "digest"), Stamp(1, 2, "other")
+    for now, launched in ((touched, False), (other, True)):
+        run = PretendRun([task])
+        result = records.Known("t", Fingerprint(task.recipe(), {}), "7", {"y": before})
+        run.record(records.ResultsKnown(0.0, [result]))
+        run.inputs = lambda name, made=now, run=run: records.InputsRead(run.now, name, outputs={"y": made})
+        assert run.to_the_end() == "succeeded"
+        assert bool(run.launches()) == launched
 
 
 def test_again_runs_everything() -> None:

@@ -118,6 +118,8 @@ WRONG_VALUES = {
     "retries": (TASK + "    retries: -1\n", 5, ["'retries'", "'-1'", "at least 0"]),
     "retries in parts": (TASK + "    retries: 1.5\n", 5, ["'retries'", "'1.5'", "whole"]),
     "endless retries": (TASK + f"    retries: {'9' * 5000}\n", 5, ["'retries'"]),
+    "strict without outputs": (TASK + "    sandbox: strict\n", 3, ["strict sandbox", "no outputs", "'outputs'"]),
+    "sandbox of all": ("sandbox: tight\n" + TASK, 1, ["'sandbox'", "'tight'", "strict, true or false"]),
     "sandbox": (TASK + "    sandbox: maybe\n", 5, ["'sandbox'", "'maybe'", "true or false"]),
     "malleable": (TASK + "    malleable: 4\n", 5, ["'malleable'", "'4'", "true or false"]),
     "notice": (TASK + "    notice: 60\n", 5, ["'notice'", "60s or 60m"]),
@@ -325,6 +327,5 @@ def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "larger than" in refusal(path)
 
 
-def test_an_infinite_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(headway_yaml, "MAX_BYTES", 1_000_000)
-    assert "larger than 1 MB" in refusal(Path("/dev/zero"))
+def test_a_device_is_refused_before_it_is_read() -> None:
+    assert "/dev/zero: this is a device" in refusal(Path("/dev/zero"))

@@ -97,6 +97,7 @@ def test_every_key_reaches_the_task() -> None:
         command="go x",
         inputs=("/in/x", "a*"),
         outputs=("x.out",),
+        row="p=x",
         environment={"A": "x", "B": "010", "EMPTY": ""},
         setup=("module load x", "ulimit -n 5"),
         container="image:x",
@@ -226,6 +227,21 @@ def test_str_tag_json_and_byte_order_mark() -> None:
 @pytest.mark.parametrize("word", ["true", "True", "yes", "on", "false", "No", "off"])
 def test_sandbox_accepts_yaml_booleans(word: str) -> None:
     assert only(f"run: x\nsandbox: {word}").sandbox is yaml.safe_load(word)
+
+
+def test_strict_sandboxes_of_a_task_and_of_all_tasks_with_outputs() -> None:
+    task = only("run: x\noutputs: y\nsandbox: strict")
+    assert task.strict and task.isolated
+    text = (
+        "name: w\nsandbox: strict\ntasks:\n"
+        "  bare: {run: x}\n"
+        "  made: {run: x, outputs: a}\n"
+        "  own: {run: x, outputs: b, sandbox: true}\n"
+        "  off: {run: x, outputs: c, sandbox: false}\n"
+    )
+    tasks = parse_workflow(text.encode()).tasks
+    assert [name for name, task in tasks.items() if task.strict] == ["made"]
+    assert [name for name, task in tasks.items() if task.isolated] == ["made", "own"]
 
 
 def test_equal_values_are_shared_between_tasks() -> None:

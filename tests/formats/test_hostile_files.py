@@ -145,6 +145,15 @@ def test_a_zip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         read_instance(tmp_path / "plain.json")
 
 
+def test_a_small_file_that_unpacks_to_far_more_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long before it reaches the size that any file may have."""
+    monkeypatch.setattr(unpacked, "SMALL_FILE_BYTES", 1_000_000)
+    bomb = tmp_path / "bomb.json.gz"
+    bomb.write_bytes(gzip.compress(b" " * 5_000_000))
+    with pytest.raises(InputError, match="larger than 1 MB"):
+        read_instance(bomb)
+
+
 def test_a_compressed_file_of_the_maximum_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     padded = WFFORMAT + b" " * 100_000
     monkeypatch.setattr(unpacked, "MAX_BYTES", len(padded))

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from headway.formats.arithmetic import Arithmetic, NoArithmeticError
 from headway.formats.headway_yaml import parse_workflow
 from headway.formats.headway_yaml_out import headway_yaml
+from headway.model.command_as_run import with_amounts
 from headway.model.errors import HeadwayError
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.model.workflow import Workflow
-from headway.workers.shells import with_amounts
 
 
 def flow(tasks: str, values: str = "", **given: Any) -> Workflow:
@@ -45,10 +45,11 @@ def complaint(tasks: str, values: str = "", **given: Any) -> str:
         ("run: 'cat {inputs} > {outputs}', inputs: [a, 'b c'], outputs: d", "cat a 'b c' > d"),
         ("run: 'cat {inputs[1]} > {outputs[0]}', inputs: [a, 'b c'], outputs: [d, e]", "cat 'b c' > d"),
         ("run: 'cat {inputs}', inputs: ['my reads/*.fq', '[ab].txt', -x]", "cat 'my reads/'*.fq [ab].txt ./-x"),
+        ("run: 'cat {inputs}', inputs: ['[$(touch x)]*']", "cat '[$(touch x)]'*"),
         ("run: 'cat {inputs}', inputs: [\"it's\", '$x', '{task}']", """cat 'it'"'"'s' '$x' '{task}'"""),
         (
-            "run: 'echo ${inputs} {{inputs}} { inputs } {input}', inputs: a",
-            "echo ${inputs} {{inputs}} { inputs } {input}",
+            "run: 'echo ${inputs} {{inputs}} { inputs }', inputs: a",
+            "echo ${inputs} {{inputs}} { inputs }",
         ),
         ("run: 'echo {task} {cores} {memory_mb}'", "echo t {cores} {memory_mb}"),
         ("run: 'print(f\"{inputs} {task}\")', shell: python3", 'print(f"{inputs} {task}")'),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from headway.formats.headway_yaml import parse_workflow
 from headway.formats.sheets import found_files, parse_sheet
@@ -36,6 +37,17 @@ def complaint(each: str, directory: Path, run: str = "echo") -> str:
 def place(tmp_path: Path) -> Path:
     (tmp_path / "s.csv").write_text(SHEET)
     return tmp_path
+
+
+def test_tasks_know_their_row_and_blocks_share_it(place: Path) -> None:
+    text = "name: w\ntasks:\n" + "".join(
+        f"  {name}:\n    each: {{sheet: s.csv, n: 1..2}}\n    run: echo {{sample}}\n" for name in ("t", "u")
+    )
+    tasks = parse_workflow(text.encode(), "workflow.yaml", place).tasks
+    assert tasks["t[c,2]"].columns == {"sample": "c", "tissue": "liver", "size": "", "n": "2"}
+    assert tasks["t[c,2]"].row is tasks["u[c,2]"].row
+    assert tasks["t[a,1]"].recipe() == structs.replace(tasks["t[a,1]"], row="").recipe()
+    assert flow("{n: ['x=y', '']}", place, "echo {n}").tasks["t[x=y]"].columns == {"n": "x=y"}
 
 
 def test_one_task_per_row(place: Path) -> None:
@@ -232,7 +244,9 @@ def test_a_sheet_is_read_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> N
     from headway.formats import read_each
 
     read: list[str] = []
-    monkeypatch.setattr(read_each, "parse_sheet", lambda data, file: read.append(file) or parse_sheet(data, file))
+    monkeypatch.setattr(
+        read_each, "parse_sheet", lambda data, file, **how: read.append(file) or parse_sheet(data, file)
+    )
     text = b"name: w\ntasks:\n  t: {each: s.csv, run: 'a {sample}'}\n  u: {each: {sheet: s.csv}, run: 'b {sample}'}\n"
     assert len(parse_workflow(text, directory=place)) == 6
     assert len(read) == 1

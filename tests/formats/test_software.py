@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from headway.formats.headway_yaml import parse_workflow
 from headway.formats.headway_yaml_out import headway_yaml
@@ -40,7 +41,8 @@ def test_which_task_has_what() -> None:
         "several[bwa]": ("bwa.yaml",),
         "several[star]": ("star.yaml",),
     }
-    assert parse_workflow(headway_yaml(flow)).tasks == flow.tasks
+    written = {name: structs.replace(task, row="") for name, task in flow.tasks.items()}  # each task by itself
+    assert parse_workflow(headway_yaml(flow)).tasks == written
 
 
 def test_a_task_may_make_the_file_that_describes_an_environment() -> None:

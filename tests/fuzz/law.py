@@ -29,8 +29,8 @@ class Fault(NamedTuple):
     story: str = ""
 
 
-class _TooSlow(BaseException):
-    pass
+class TooSlow(BaseException):
+    """What is read takes longer than any text may."""
 
 
 def breaches(reader: Reader, texts: Sequence[bytes]) -> list[Fault]:
@@ -40,7 +40,7 @@ def breaches(reader: Reader, texts: Sequence[bytes]) -> list[Fault]:
     """
     Path("/proc/self/clear_refs").write_text("5")  # the highest memory use so far is forgotten
     before_kb = _kb("VmRSS")
-    with watching.watched(), _plain_kernels(), _time_limited():
+    with watching.watched(), plain_kernels(), time_limited():
         found = [fault for data in texts if (fault := _breach(reader, data)) is not None]
     grown_kb = _kb("VmHWM") - before_kb
     if found or grown_kb <= MOST_MORE_KB:
@@ -63,7 +63,7 @@ def _breach(reader: Reader, data: bytes) -> Fault | None:
         reader.read(data)
     except reader.own as problem:
         what = _sentence(problem)
-    except _TooSlow:
+    except TooSlow:
         what, story = f"took more than {MOST_CPU_S:g} s of processor time", traceback.format_exc()
     except (Exception, RecursionError, MemoryError) as problem:
         what, story = _place(problem), traceback.format_exc()
@@ -97,7 +97,7 @@ def _place(problem: BaseException) -> str:
 
 
 @contextmanager
-def _plain_kernels() -> Iterator[None]:
+def plain_kernels() -> Iterator[None]:
     """Compile no kernel: that takes longer than a text may."""
     before = compiled.PATIENCE_S, compiled.PATIENCE_IF_KEPT_S
     compiled.PATIENCE_S = compiled.PATIENCE_IF_KEPT_S = math.inf
@@ -108,11 +108,11 @@ def _plain_kernels() -> Iterator[None]:
 
 
 @contextmanager
-def _time_limited() -> Iterator[None]:
+def time_limited() -> Iterator[None]:
     """Interrupt what takes longer than its timer says, in processor time: the machine may be busy."""
 
     def stop(*_: object) -> None:
-        raise _TooSlow
+        raise TooSlow
 
     before = signal.signal(signal.SIGVTALRM, stop)
     try:

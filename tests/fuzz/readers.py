@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from headway.api import amounts
+from headway.api.bundle_secrets import Scrubber
 from headway.api.settings import SETTINGS, read_settings
 from headway.clusters.slurm import accounting, energy, site_reading
 from headway.clusters.slurm.backfill import backfill_of
@@ -28,27 +29,34 @@ from headway.clusters.slurm.reasons import limit_in_words, never, words_of
 from headway.clusters.slurm.rights import Rows, rights_of
 from headway.clusters.slurm.squeue import jobs_of as squeue_jobs
 from headway.clusters.slurm.submitting import complaint_of, send
+from headway.dashboard import task_texts
 from headway.formats import ksegments, sacct, swf
 from headway.formats.headway_yaml import parse_workflow
 from headway.formats.headway_yaml_out import headway_yaml
 from headway.formats.pegasus_dax import parse_dax
 from headway.formats.read_task_log import FORMATS, read_task_log
 from headway.formats.sheets import parse_sheet
+from headway.formats.shell_pieces import ordinary_pieces
 from headway.formats.wfformat import parse_wfformat
+from headway.history.identities import identities_of
 from headway.integrations import nested_messages
 from headway.kernels.batch.queue import Scheduling
 from headway.model.coming import stand_ins
+from headway.model.command_as_run import command_as_run
 from headway.model.errors import HeadwayError
+from headway.model.named_paths import named_paths
 from headway.model.resources import Resources
+from headway.model.task import Task
 from headway.model.units import parse_bytes, parse_duration
 from headway.registry import _load
+from headway.report.words import first_line
 from headway.serving import client, messages
 from headway.serving.commands import reported, sized, task_of
 from headway.serving.members import FILE, Sharing
 from headway.serving.wishes import read_sbatch, with_sbatch
 from headway.simulation.batch import queue_of
 from headway.simulation.batch_jobs import jobs_of
-from headway.workers import protocol
+from headway.workers import protocol, unseen
 from tests.formats import test_task_logs, test_tool_logs
 from tests.formats.test_fuzz_workflow_files import SEED as YAML
 from tests.formats.test_hostile_files import OURS, WFFORMAT
@@ -246,6 +254,38 @@ def _options(data: bytes) -> None:
     options_of({name.lower(): value for name, value in pairs.items()})
 
 
+# --- what tasks write, and their commands ---
+
+_OUTPUT = (
+    b"\x1b[1;31merror\x1b[0m: \x1b]0;title\x07 10%\r 20%\r\nTraceback (most recent call last):\n  File "
+    b"\"/a/b.py\", line 1\nModuleNotFoundError: No module named 'tools.sort'\nsort: cannot read: reads/s1.fa: No such "
+    b"file\n\xe2\x80\x98x.txt\xe2\x80\x99 not found\npassword=geheim https://me:geheim@host/hook/ab?token=c\n"
+)
+_COMMAND = (
+    b"set -e; X=1 ./align.py --ref=ref.fa 'my reads.fq' \"$X\" *.txt 2> log | sort -k $((1+1)) -o out.txt # a {note}\n"
+    b"cat <<'END' | awk '{print $1}' > {outputs[0]} && tee -a b\n don't\nEND\nbwa -t {cores} {sample}.fq `date` (a;b)\n"
+)
+
+
+def _output(data: bytes) -> None:
+    """Show what a task wrote, look for its reason, and pack it for strangers."""
+    text = _text(data)
+    task_texts._plain(text)
+    first_line(text)
+    list(unseen._looked_for(text))
+    list(unseen._words(text))
+    Scrubber().text(text)
+
+
+def _command(data: bytes) -> None:
+    """Read a command in all the ways in which Headway does."""
+    task = Task("t", "t", _text(data))
+    named_paths(task)
+    identities_of([task], Path("/nowhere"))
+    command_as_run(task, Resources(cores=1, memory_bytes=10**9))
+    list(ordinary_pieces(task.command))
+
+
 # --- messages, settings and the rest ---
 
 _SUBMIT = (
@@ -281,8 +321,8 @@ _EVENTS = (
     b'{"event": "output", "task": "t", "stream": "stdout", "data": "aGFsbG8K"}',
 )
 _MEMBERS = (
-    b'{"group": "lab", "listen": "host:7", "folders": ["/data"], "confined": true, "members": {"ann": {"terms": '
-    b'{"weight": 2.0, "most_cores": 4.0, "most_memory_bytes": 1000000000.0}, "token_sha256": "ab12"}}}'
+    b'{"group": "lab", "members": {"ann": {"terms": '
+    b'{"weight": 2.0, "most_cores": 4.0, "most_memory_bytes": 1000000000.0}}}}'
 )
 _TOML = (
     b'cores = 4\nmemory = "8 GB"\nsizer = "ladder"\nfailures = "3%"\nseed = 7\nkeep-going = true\nhistory = "h.db"\n'
@@ -398,6 +438,8 @@ READERS = {
         Reader(
             "slurm-options", (b"SBATCH_ACCOUNT=lab\nSBATCH_GRES=gpu:1\naccount=lab\nflags=--gres=gpu:1\n",), _options
         ),
+        Reader("output", (_OUTPUT,), _output),
+        Reader("command", (_COMMAND,), _command),
         Reader("service", _SERVICE, _service, _SERVED),
         Reader("pool", _POOL, _pool, (*_SERVED, ValueError)),
         Reader("supervisor", (_POOL[0], _POOL[3]), protocol.decode_from_manager, _SERVED),

@@ -24,6 +24,8 @@ def identity(directory: Path, *commands: str, shell: tuple[str, ...] = (), outpu
         ("python3 -c 'x = 1; y = 2'", "python3 -c 'open(\"a\") & b; c'"),
         ("python3 - <<'EOF'\nfirst; version\nEOF\ngzip a", "python3 - <<EOF\nsecond | version\nEOF\ngzip b"),
         ("make 2>&1 && ls", "make; ls"),
+        ('echo \\"a\\" | sort "b"', "echo c | sort d"),
+        ("cat <<END\nmake", "cat <<END; make all"),
     ],
 )
 def test_the_same_programs_with_other_arguments(tmp_path: Path, one: str, other: str) -> None:

@@ -176,6 +176,18 @@ def test_a_dry_run_and_a_run_in_the_background(tmp_path: Path) -> None:
         headway.run(tmp_path / "w.yaml", detach=True, dry_run=True)
 
 
+def test_inputs_are_checked(tmp_path: Path) -> None:
+    (tmp_path / "x").touch()
+    flow = headway.Workflow("w")
+    flow.task("copy[1]", "cp x y", outputs=["y"])
+    found = headway.run(flow, tmp_path, check_inputs=True, cores=1)
+    assert [(each.task, each.path, each.place) for each in found.missing] == [("copy", "x", "")]
+    assert str(found.missing[0]) == "add `- x` to 'inputs' of task 'copy'"
+    assert found.result.state == "succeeded" and not (tmp_path / "y").exists()
+    with pytest.raises(headway.HeadwayError, match="runs all tasks, here and now"):
+        headway.run(flow, tmp_path, check_inputs=True, dry_run=True)
+
+
 def test_progress_is_shown_on_standard_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     flow = headway.Workflow("w")
     flow.task("bad", "exit 3")

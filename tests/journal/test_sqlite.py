@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from headway.journal.sqlite import SqliteJournal
 from headway.model.errors import SiteError
 from headway.model.records import Launch, ReadInputs, Why
 from headway.model.resources import Resources
+from tests.chaos.disk_changes import changes_by, compiled
 
 
 def test_a_journal_from_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -53,6 +57,17 @@ def test_create_shows_all_of_the_first_records_or_nothing(tmp_path: Path) -> Non
     journal = SqliteJournal.create(path, [ReadInputs(1.0, "a")])
     assert list(journal.replay()) == [ReadInputs(1.0, "a")]
     assert not path.with_name("journal.db.new").exists()
+
+
+def test_a_process_that_dies_while_it_creates_a_journal_leaves_none(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sys; from pathlib import Path; from headway.journal.sqlite import SqliteJournal;"
+        "SqliteJournal.append = lambda *_: os.kill(os.getpid(), signal.SIGKILL);"
+        "SqliteJournal.create(Path(sys.argv[1]), [])"
+    )
+    died = subprocess.run([sys.executable, "-P", "-c", code, tmp_path / "journal.db"], check=False)
+    assert died.returncode == -signal.SIGKILL
+    assert not (tmp_path / "journal.db").exists()
 
 
 def test_odd_paths(tmp_path: Path) -> None:
@@ -98,3 +113,31 @@ def test_a_brief_replay_leaves_out_why_attempts_got_their_amounts(tmp_path: Path
     assert brief[0] == whole[0]
     assert isinstance(brief[1], Launch)
     assert (brief[1].why, brief[1].resources, brief[1].because) == ({}, launch.resources, launch.because)
+
+
+def test_records_are_flushed_before_an_append_returns(tmp_path: Path) -> None:
+    """With a write-ahead log, and without one, as on network file systems."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    code = """
+from pathlib import Path
+from headway.journal.sqlite import SqliteJournal
+from headway.model.records import ReadInputs
+record = ReadInputs(1.0, "t")
+journal = SqliteJournal.create(Path("journal.db").absolute(), [record])
+Path("created").touch()
+for mode in ("wal", "delete"):
+    journal._database.execute(f"PRAGMA journal_mode={mode}")
+    journal.append([record])
+    Path(f"appended-{mode}").touch()
+"""
+    changes = changes_by(code, folder, compiled(tmp_path))
+    for file, returned in (
+        ("journal.db.new", "created"),
+        ("journal.db-wal", "appended-wal"),
+        ("journal.db", "appended-delete"),
+    ):
+        before = changes[: next(at for at, change in enumerate(changes) if change.endswith(f" {returned}"))]
+        done = [change.split()[0] for change in before if change.endswith(f" {file}")]
+        assert any(name.startswith("pwrite") for name in done)
+        assert done[-1] in ("fsync", "fdatasync"), f"{file}: {done}"

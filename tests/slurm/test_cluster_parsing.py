@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from headway.clusters.slurm import accounting
-from headway.clusters.slurm.commands import Answer, clean_environment
+from headway.clusters.slurm.commands import Answer, Commands, clean_environment
 from headway.clusters.slurm.endings import ending_of
 from headway.clusters.slurm.hostlist import expand
 from headway.clusters.slurm.job_details import details_of
@@ -102,9 +102,23 @@ def test_node_lists_are_expanded(words: str, names: tuple[str, ...]) -> None:
     assert expand(words) == names
 
 
-@pytest.mark.parametrize("words", ["n[1-", "n[]", "n[a-b]", "n[1-999999999]", ",", "n1,,n2", "n[1-2]]"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "n[1-",
+        "n[]",
+        "n[a-b]",
+        "n[1-999999999]",
+        ",",
+        "n1,,n2",
+        "n[1-2]]",
+        "n[3-1]",
+        "n[1-9999][1-9999]",
+        "n[1-9]" + 300 * "x",
+    ],
+)
 def test_malformed_node_lists_are_refused(words: str) -> None:
-    with pytest.raises(ValueError, match="nodes"):
+    with pytest.raises(ValueError, match="node"):
         expand(words)
 
 
@@ -331,6 +345,10 @@ class Told:
 )  # fmt: skip
 def test_an_answer_of_sbatch_means_accepted_refused_or_lost(told: Told, kind: str) -> None:
     assert send(told, ["sbatch"]).kind == kind  # type: ignore[arg-type]
+
+
+def test_a_submission_without_an_answer_may_have_been_accepted() -> None:
+    assert send(Commands(5.0), ["no-such-command"]).kind == "lost"
 
 
 def test_a_complaint_is_kept_whole_without_what_says_nothing() -> None:

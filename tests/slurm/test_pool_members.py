@@ -1,4 +1,4 @@
-"""Three workflows of two people in one pool on a real Slurm: one goes on, one is cancelled, one member is revoked."""
+"""Three workflows of three people in one pool on a real Slurm: one goes on, one is cancelled, one member is revoked."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from headway.model.records import Launch
-from tests.serving.people import GROUP, MEMBERS, People, ended, free_port
+from tests.serving.people import GROUP, MEMBERS, OUTSIDER, People, ended
 from tests.serving.pools import records_of
 from tests.serving.test_members import WAITING, flow
 from tests.slurm.flows import SlurmFlow
 from tests.slurm.lab import SlurmLab
 from tests.slurm.processes import wait_until
 
-ANNA, BEN = MEMBERS
+ANNA, BEN, CARLA = *MEMBERS, OUTSIDER
 
 
 @pytest.fixture
@@ -26,34 +26,30 @@ def people() -> Iterator[People]:
     made.close()
 
 
-def test_three_workflows_of_two_people(slurm_of_session: SlurmLab, tmp_path: Path, people: People) -> None:
+def test_three_workflows_of_three_people(slurm_of_session: SlurmLab, tmp_path: Path, people: People) -> None:
     """All outputs are right and every command runs once, but for those that were stopped."""
     slurm_of_session.tidy()
     pool = SlurmFlow(slurm_of_session, tmp_path)
-    options = ("--on", "slurm", "--nodes", "whole", "--grace", "1s", "--listen", f"127.0.0.1:{free_port()}")
-    words = ("pool", "start", str(people.pool), "-q", *options, "--group", GROUP, "--folder", str(people.shared))
-    manager = pool.start(*words)
+    options = ("--on", "slurm", "--nodes", "whole", "--grace", "1s")
+    manager = pool.start("pool", "start", str(people.pool), "-q", *options, "--group", GROUP)
     wait_until((people.pool / ".headway" / "pool").is_symlink, "the pool's socket")
-    for member in MEMBERS:
+    for member in (ANNA, BEN, CARLA):
         people.invite(member)
-    by_token = people.invitation("carla", BEN)
-    directories = {
-        name: flow(people, user, name, WAITING) for name, user in (("one", ANNA), ("two", BEN), ("three", BEN))
-    }
+    users = {"one": ANNA, "two": BEN, "three": CARLA}
+    directories = {name: flow(people, user, name, WAITING) for name, user in users.items()}
     running = {}
-    for name, user, where in (("one", ANNA, people.pool), ("two", BEN, people.pool), ("three", BEN, by_token)):
-        running[name] = people.begin(user, "run", "--pool", str(where), cwd=directories[name])
+    for name, user in users.items():
+        running[name] = people.begin(user, "run", "--pool", str(people.pool), cwd=directories[name])
         people.wait_for_ran(name, 3, running[name])
-    assert {name: it["user"] for name, it in people.members().items()} == {"one": ANNA, "two": BEN, "three": "carla"}
+    assert {name: it["user"] for name, it in people.members().items()} == users
     for name, user in (("one", ANNA), ("two", BEN)):
         status = json.loads(people.says(user, "status", "--json", cwd=directories[name])[1])
         assert (status["name"], status["tasks"]["succeeded"], status["tasks"]["running"]) == (name, 1, 2)
     assert people.says(BEN, "cancel", cwd=directories["two"])[0] == 0
     assert ended(running["two"])[0] == 130
-    people.revoke("carla")
+    people.revoke(CARLA)
     code, said = ended(running["three"])
-    # If she is told while she is connected, by her name; if she connects again, by her invitation.
-    assert (code, " is no member of this pool, or not any more" in said) == (3, True), said
+    assert (code, f"{CARLA} is no member of this pool, or not any more" in said) == (3, True), said
     assert set(people.members()) == {"one"}
     (people.shared / "go-one").touch()
     assert ended(running["one"])[0] == 0
@@ -61,8 +57,8 @@ def test_three_workflows_of_two_people(slurm_of_session: SlurmLab, tmp_path: Pat
     for name in ("two", "three"):
         (people.shared / f"go-{name}").touch()
     assert people.says(BEN, "resume", cwd=directories["two"])[0] == 0
-    assert people.invitation("carla", BEN) == by_token
-    assert people.says(BEN, "resume", cwd=directories["three"])[0] == 0
+    people.invite(CARLA)
+    assert people.says(CARLA, "resume", cwd=directories["three"])[0] == 0
     for name, times in (("one", 1), ("two", 2), ("three", 2)):
         ran = (people.shared / f"ran-{name}").read_text().split()
         assert [ran.count(task) for task in ("first", "1", "2")] == [1, times, times]

@@ -149,6 +149,8 @@ def test_find_a_task_and_read_why_and_its_log(over: Bench) -> None:
         await seen.press(*"fetch done")
         await seen.until("3 tasks that match 'fetch done'")
         assert not re.search(r"failed +check", seen.text)
+        await seen.press("escape", "slash", *"fe*[?]")
+        await seen.until(r"3 tasks that match 'fe\*\[\?\]'")
         await seen.press("escape")
         await seen.until("7 tasks; Enter opens one")
         await seen.press("slash", *"chec", "enter", "enter")

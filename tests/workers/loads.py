@@ -207,13 +207,13 @@ def daemon(pid_file: str, leader_waits_s: float, span_s: float, *manners: str) -
 
 
 def grow(step_mb: int, pause_s: float, *manners: str) -> None:
-    """Allocate more and more memory; `polite`: exits 0 on SIGTERM; `deaf`: ignores SIGTERM."""
+    """Allocate more and more memory, up to 2 GB; `polite`: exits 0 on SIGTERM; `deaf`: ignores SIGTERM."""
     if "polite" in manners:
         signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     if "deaf" in manners:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     blocks = []
-    for _ in range(100_000 // step_mb):
+    for _ in range(2000 // step_mb):
         blocks.append(hold(step_mb * MB))
         time.sleep(pause_s)
 
@@ -225,10 +225,10 @@ def lost_child(step_mb: int, pause_s: float) -> None:
 
 
 def fill(step_mb: int, pause_s: float, *manners: str) -> None:
-    """Write more and more files."""
+    """Write more and more files, up to 500 MB."""
     if "polite" in manners:
         signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
-    for number in range(10_000 // step_mb):
+    for number in range(500 // step_mb):
         with open(f"fill{number}", "wb") as file:
             file.write(b"x" * (step_mb * MB))
         time.sleep(pause_s)
@@ -292,9 +292,11 @@ class Bench:
     def spec(self, argv: list[str], *, grace_s: float = 5.0, **limits: float) -> CommandSpec:
         from headway.model.resources import Resources
         from headway.workers.trees import CommandSpec
+        from headway.workers.trees.end_note import expect_end
 
         self.count += 1
         os.makedirs(work := f"{self.directory}/{self.count}", exist_ok=True)
+        expect_end(f"{self.directory}/{self.count}.end")
         return CommandSpec(
             key=f"{self.directory}/{self.count}",
             argv=argv,
@@ -305,6 +307,7 @@ class Bench:
             limits=Resources.of(limits),
             measured_directory=work,
             grace_s=grace_s,
+            end_file=f"{self.directory}/{self.count}.end",
         )
 
     def path(self, name: str) -> str:

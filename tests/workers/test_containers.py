@@ -11,6 +11,8 @@ from headway.model.errors import SiteError
 from headway.model.resources import Resources
 from headway.model.task import Task
 from headway.workers.containers import RUNTIMES, Contained, find_runtime, image_name, in_container
+from headway.workers.sandbox import prepare_directory
+from headway.workers.sources import Sources
 
 FLOW = Path("/flow")
 FOLDER = FLOW / ".headway/runs/1/tasks/t"
@@ -159,3 +161,26 @@ def test_no_runtime_is_a_site_error(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SiteError, match=r"needs the container image:1.*none of apptainer"):
         contained()
+
+
+def test_a_strict_task_gets_its_inputs_instead_of_the_workflow_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", put(tmp_path / "bin", "docker"))
+    flow, folder = tmp_path / "flow", tmp_path / "flow/.headway/t"
+    (folder / "1").mkdir(parents=True)
+    for name in ("large.bam", "hidden"):
+        (flow / name).write_bytes(b"x" * 300_000)
+    (tmp_path / "ref").touch()
+    (flow / "script").write_text("echo")
+    inputs = ("large.bam", "script", f"{tmp_path}/ref")
+    task = Task("t", "t", "true", container="image:1", inputs=inputs, outputs=("o",), strict=True)
+    prepare_directory(folder / "1/work", task, flow, Sources(flow))
+    where = {"work": folder / "1/work", "task_folder": folder, "workflow_directory": flow}
+    command = in_container(task, ["x"], {}, Resources(), key="k", **where)
+    assert [flag for flag in command.argv if flag.startswith("--volume")] == [
+        f"--volume={flow}/large.bam:{flow}/large.bam:ro",
+        f"--volume={tmp_path}/ref:{tmp_path}/ref:ro",
+        f"--volume={folder}:{folder}",
+    ]

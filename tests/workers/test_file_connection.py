@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import secrets
 import signal
 import subprocess
+import sys
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -15,7 +18,7 @@ import pytest
 from headway.model.outcome import Ending, Outcome
 from headway.model.resources import Resources
 from headway.model.task import Task
-from headway.workers import protocol
+from headway.workers import file_relay, protocol
 from headway.workers.connection import Connection
 from headway.workers.file_connection import FileConnection, FileConnections
 from headway.workers.file_session import Session, newest_session
@@ -182,6 +185,19 @@ def test_only_its_owner_can_read_a_session(tmp_path: Path) -> None:
     assert (tmp_path / "sessions").stat().st_mode & 0o777 == 0o700
 
 
+def test_what_a_full_disk_does_not_take_is_written_later(small_disk: Path) -> None:
+    """A relay that died of it again and again would keep its supervisor from seeing that the manager is gone."""
+    session = Session.begin(small_disk)
+    relay, lines = Session(session.folder, manager=False), [b"one\n", b"two\n"]
+    with contextlib.suppress(OSError), (small_disk / "filler").open("wb", buffering=0) as filler:
+        while True:
+            filler.write(b"x" * 4096)
+    assert file_relay._pass_on(relay, lines) == 0
+    (small_disk / "filler").unlink()
+    assert file_relay._pass_on(relay, lines) == 2
+    assert session.read() == lines
+
+
 def test_written_lines_are_read_once_and_in_order(tmp_path: Path) -> None:
     manager = Session.begin(tmp_path)
     node = newest_session(tmp_path)
@@ -212,3 +228,28 @@ def test_a_closed_connection_receives_nothing(tmp_path: Path) -> None:
         assert await connection.receive() is None
 
     drive(work)
+
+
+def test_a_job_lingers_from_the_last_sign_of_its_manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A manager that was killed leaves its session; its silence is noticed late, and counts from its beginning."""
+    monkeypatch.setattr(file_relay, "HEARTBEAT_TIMEOUT_S", 6.0)
+    monkeypatch.chdir(tmp_path)
+    tmp_path.chmod(0o700)
+    settings = protocol.SupervisorSettings(secrets.token_hex(6), "t-1", "n1", str(tmp_path), linger_s=7.0, grace_s=1.0)
+    settings.write(tmp_path)
+    supervisor = subprocess.Popen([sys.executable, "-P", "-m", "headway.workers.supervisor", str(tmp_path)])
+
+    async def work() -> None:
+        manager = FileConnection(Session.begin(tmp_path))
+        relaying = asyncio.create_task(file_relay.relay(tmp_path))
+        assert await manager.is_greeted()
+        began_s = time.monotonic()
+        assert await asyncio.to_thread(supervisor.wait, PATIENCE_S) == 0
+        assert 4.0 < time.monotonic() - began_s < 11.0  # from its start on it would take 13 s
+        relaying.cancel()
+
+    try:
+        drive(work)
+    finally:
+        supervisor.terminate()
+        supervisor.wait(PATIENCE_S)

@@ -171,11 +171,14 @@ def test_a_task_over_its_limit_keeps_that_ending_when_the_job_is_signalled(tmp_p
     drive(tmp_path, work)
 
 
-def test_a_disk_without_room_for_a_tasks_output_is_not_the_tasks_fault(tmp_path: Path) -> None:
-    """The attempt is claimed, and its standard output cannot be created: the file system has no inode left."""
+@pytest.mark.parametrize(("inodes", "again"), [(3, Ending.SUCCESS), (4, Ending.NODE_LOST)], ids=["claim", "output"])
+def test_a_disk_without_room_for_a_tasks_output_is_not_the_tasks_fault(
+    tmp_path: Path, inodes: int, again: Ending
+) -> None:
+    """The file system has no inode left for claiming the attempt, or for its standard output."""
     place = tmp_path / "full"
     place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m,nr_inodes=3", "tmpfs", str(place)]
+    mount = ["mount", "-t", "tmpfs", "-o", f"size=1m,nr_inodes={inodes}", "tmpfs", str(place)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("needs permission to mount a small file system")
 
@@ -186,9 +189,9 @@ def test_a_disk_without_room_for_a_tasks_output_is_not_the_tasks_fault(tmp_path:
         with pytest.raises(OSError, match="No space left on device"):
             await running.run(start)
         subprocess.run(["mount", "-o", "remount,nr_inodes=100", str(place)], check=True)
-        assert (await running.run(start)).ending is Ending.NODE_LOST  # no retry is spent; its next attempt:
-        again = structs.replace(start, attempt=2, directory=str(place / "t" / "2"))
-        assert (await running.run(again)).ending is Ending.SUCCESS
+        assert (await running.run(start)).ending is again  # a lost one spends no retry; its next attempt:
+        later = structs.replace(start, attempt=2, directory=str(place / "t" / "2"))
+        assert (await running.run(later)).ending is Ending.SUCCESS
 
     try:
         on_bench("polling", tmp_path, work)

@@ -99,6 +99,11 @@ def test_time(method: str, manner: str, tmp_path: Path) -> None:
     assert (end.exit_code, end.signal) == HOW_IT_ENDS[manner]
 
 
+def test_a_command_that_ignores_sigterm_is_killed_before_it_would_end(method: str, tmp_path: Path) -> None:
+    end = run(method, tmp_path, ["sh", "-c", "trap '' TERM; exec sleep 20"], walltime_s=0.5, grace_s=0.3)
+    assert (end.stopped_for, end.signal) == (Ending.TIME, signal.SIGKILL)
+
+
 @pytest.mark.parametrize("manner", ["", "polite"])
 def test_disk(method: str, manner: str, tmp_path: Path) -> None:
     end = run(method, tmp_path, command(loads.fill, 5, 0.05, manner), disk_bytes=40 * MB)

@@ -22,7 +22,6 @@ from tests.world.nodes import Commands, Node
 NODES = 4
 HAS = Resources(cores=4, memory_bytes=16 * 10**9, disk_bytes=10**12)
 LONGEST_S = 4 * 3600.0
-_LONGEST_WAIT_S = 900.0
 _GRACE_S = 30.0  # from the signal at the end of a job's time to its death
 _LATE_S = 20.0  # how old an answer may be
 _UNKNOWN = 0.01  # of all answers
@@ -50,6 +49,8 @@ class Job(Struct, eq=False):
 
 class BatchSystem:
     """Grants nodes to jobs after a while."""
+
+    longest_wait_s = 900.0
 
     def __init__(
         self, world: World, commands: Commands, jobs: Callable[[], Path], *, shrinks: bool, others_s: float = 0.0
@@ -91,7 +92,7 @@ class BatchSystem:
             job.waits = False
             self._start_jobs()
 
-        self.world.after(self.world.moment_s(_LONGEST_WAIT_S), turn)
+        self.world.after(self.world.moment_s(self.longest_wait_s), turn)
 
     def _start_jobs(self) -> None:
         for job in self.jobs.values():
@@ -146,7 +147,7 @@ class BatchSystem:
         self._give_up_nodes(job)
         self._see(job, phase=JobPhase.PENDING, nodes=(), started_at=None, restarts=job.news.restarts + 1)
         job.nodes = []
-        self.world.after(self.world.moment_s(_LONGEST_WAIT_S), self._start_jobs)
+        self.world.after(self.world.moment_s(self.longest_wait_s), self._start_jobs)
 
     def lose(self, job: Job, node: Node) -> None:
         """Let a node of a job fail; the job goes on without it, unless its script ran there."""

@@ -86,6 +86,15 @@ class Commands:
     def of(self, execution: Execution) -> Behaviour:
         return self._behaviours[execution.task]
 
+    def finish(self, execution: Execution) -> int:
+        """Do what a command does at its end; return its exit code."""
+        if self.tries(execution.task) < self.of(execution).failures:
+            return 1
+        task, folder = self.tasks[execution.task], Path(execution.spec.directory)
+        for path in task.outputs:
+            (folder / path).write_text(self.contents(task, folder))
+        return 0
+
     def tries(self, task: str) -> int:
         """How often a command came to its end, well or badly."""
         return sum(each.task == task and each.how in ("success", "exit 1") for each in self.executions)
@@ -140,14 +149,9 @@ class Trees:
         if stopped_for is not None:
             self._commands.end(execution, stopped_for.value)
             return structs.replace(end, signal=15)
-        if self._commands.tries(execution.task) < does.failures:
-            self._commands.end(execution, "exit 1")
-            return structs.replace(end, exit_code=1)
-        task, folder = self._commands.tasks[execution.task], Path(spec.directory)
-        for path in task.outputs:
-            (folder / path).write_text(self._commands.contents(task, folder))
-        self._commands.end(execution, "success")
-        return structs.replace(end, exit_code=0)
+        code = self._commands.finish(execution)
+        self._commands.end(execution, f"exit {code}" if code else "success")
+        return structs.replace(end, exit_code=code)
 
     def kill(self, key: str) -> None:
         if key in self._running:

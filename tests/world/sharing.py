@@ -103,7 +103,7 @@ class Server(PoolServer):
         self._members.owner = OWNER.name
         self._members.caller = self._owner  # type: ignore[method-assign]
 
-    async def _owner(self, *_: object) -> Caller:
+    def _owner(self, *_: object) -> Caller:
         return OWNER
 
     def _begin(self, batch: Any) -> None:
@@ -376,7 +376,7 @@ class Sharing(Telling):
     def _target(self, settings: RunStarted, folder: RunFolder, options: RunSettings, **_: object) -> Target:
         manager = self.world.session
         assert manager is not None
-        told = (options.linger_s, options.grace_s, options.measure, options.confined_to)
+        told = (options.linger_s, options.grace_s, options.measure)
         jobs = RunJobs(settings.uid, str(folder.directory), folder.jobs, *told)
         if settings.cluster != POOL:
             lines = Lines(folder.jobs, self._batch, manager, self.fate)

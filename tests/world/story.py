@@ -44,6 +44,7 @@ from tests.world.laws import Laws
 from tests.world.nodes import Commands
 
 SELDOM_S = 5.0  # how often processes look whether anything has happened, so that stories take little time
+_LINGER_S = 600.0
 _MOST_SESSIONS = 40
 _LONGEST_REST_S = 1200.0  # until a user resumes a run
 _CANCELS = 0.1  # of all rests, at the end of which the user first cancels the run
@@ -85,7 +86,10 @@ class Telling:
         self._batch = self.fate.batch = BatchSystem(world, self.commands, jobs, shrinks=shrinks, others_s=others_s)
         self._laws = Laws(self.commands, self._batch, directory)
         plan, sizer = self._chance.choice(sorted(plans())), self._chance.choice(sorted(sizers()))
-        self._options = RunSettings(cluster="world", plan=plan, sizer=sizer, history="none", seed=seed)
+        # Longer than by default: jobs that should be given back must not leave by themselves before that is looked at.
+        self._options = RunSettings(
+            cluster="world", plan=plan, sizer=sizer, history="none", seed=seed, linger_s=_LINGER_S
+        )
         self._drivers: dict[SqliteJournal, Any] = {}  # of the managers that are at work
         how = ", added one by one" if self._grows else ""
         world.tell(f"plan {plan}, sizer {sizer}, {len(self._workflow)} tasks{how}")
@@ -214,7 +218,7 @@ class Telling:
     def _target(self, settings: RunStarted, folder: RunFolder, options: RunSettings, **_: object) -> Target:
         manager = self.fate.manager
         assert manager is not None
-        told = (options.linger_s, options.grace_s, options.measure, options.confined_to)
+        told = (options.linger_s, options.grace_s, options.measure)
         jobs = RunJobs(settings.uid, str(folder.directory), folder.jobs, *told)
         lines = Lines(folder.jobs, self._batch, manager, self.fate)
         return Target(View(self._batch, manager, self.fate.boundary), lines, jobs)

@@ -13,6 +13,7 @@ FUNCTIONS = {
     "advise": "advise",
     "bundle": "bundle",
     "cancel": "cancel",
+    "check_inputs": "check_inputs",
     "clean": "clean",
     "compare": "compare",
     "convert": "convert",

@@ -97,11 +97,10 @@ def _job_files(folder: RunFolder) -> Iterator[Path]:
     tags: list[Path] = []
     for jobs in (folder.jobs, folder.managers):
         with suppress(OSError):
-            tags += [entry for entry in jobs.iterdir() if entry.is_dir() and not entry.is_symlink()]
+            tags += [entry for entry in jobs.iterdir() if entry.is_dir()]
     for tag in sorted(tags, key=lambda entry: (-entry.stat().st_mtime, entry.name)):
         for pattern in _JOB_FILES:
-            # A link could lead anywhere.
-            yield from sorted(path for path in tag.glob(pattern) if path.is_file() and not path.is_symlink())
+            yield from sorted(path for path in tag.glob(pattern) if path.is_file())
 
 
 def _shortened(folder: RunFolder, path: Path) -> str | None:

@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-REMOVED = "(removed)"
+from headway.model.records import REMOVED
+
+__all__ = ["REMOVED", "Scrubber", "masked"]
 
 _NAMES = r"pass(?:word|wd|phrase)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential"
 _VALUE = r"(?!\(removed\))(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s&,;\"'}\])]+)"
@@ -27,7 +29,7 @@ _PATTERNS = [
         rf"\1{REMOVED}",
     ),
     (
-        re.compile(rf"((?<!\w)--?[\w-]{{0,60}}?(?:{_NAMES})[\w-]{{0,60}}\s{{1,9}})(?:{_VALUE})", re.IGNORECASE),
+        re.compile(rf"((?<![\w-])--?[\w-]{{0,60}}?(?:{_NAMES})[\w-]{{0,60}}\s{{1,9}})(?:{_VALUE})", re.IGNORECASE),
         rf"\1{REMOVED}",
     ),
     # tokens of known formats
@@ -46,6 +48,15 @@ _SUSPICIOUS = re.compile(
 _SECRET_NAME = re.compile(_NAMES, re.IGNORECASE)
 _SHORTEST = 8  # a known value that is shorter is too common to be searched for
 _SHORTEST_SECRET = 4  # if its name suggests a secret
+
+
+def masked(name: str, value: str) -> str:
+    """Return the value of a setting or variable without secrets; if its name suggests a secret, nothing of it stays.
+
+    >>> masked("history", "postgresql://me:pa55@host/db"), masked("api_token", "x"), masked("genome", "hg38")
+    ('postgresql://me:(removed)@host/db', '(removed)', 'hg38')
+    """
+    return REMOVED if value and _SECRET_NAME.search(name) else Scrubber().text(value)
 
 
 class Scrubber:

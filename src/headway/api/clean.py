@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 from headway.api.answers import Answer
 from headway.api.finding import reading
 from headway.api.runs import RESUMABLE, RunEntry, entry_of, size_of
+from headway.drivers.earlier_runs import orphans
 from headway.journal.folder import Project, RunFolder
 from headway.model.errors import InputError, SiteError
 from headway.report.run.story import tasks_of
@@ -21,9 +22,9 @@ from headway.workers.environments import described_environment
 
 
 class Leftover(Struct, frozen=True):
-    """Something to delete; `name` is a run's number, a task with its attempt, or an environment's folder."""
+    """Something to delete; `name` is a run's number, a task with its attempt, an environment's folder, or a file."""
 
-    kind: Literal["run", "sandbox", "environment"]
+    kind: Literal["run", "sandbox", "environment", "orphan"]
     name: str
     paths: list[Path]
     size_bytes: int
@@ -47,10 +48,14 @@ def clean(
     *,
     keep: int = 1,
     unfinished: bool = False,
+    only_orphans: bool = False,
     dry_run: bool = False,
     confirm: Callable[[Cleaned], bool] = lambda found: True,
 ) -> Cleaned:
-    """Delete folders of old runs, sandboxes of failed attempts and unused environments, if `confirm` returns True.
+    """Delete old runs, sandboxes of failed attempts, unused environments and orphans, if `confirm` returns True.
+
+    An orphan is a file that an earlier run made and that belongs to no task of the newest run or of another workflow
+    here; one that was changed since is not.
 
     The newest `keep` runs stay, the newest run of all tasks of each workflow, and those that can be resumed, unless
     `unfinished` says otherwise. Results stay valid, and what was learned is kept elsewhere. Nothing is deleted while a
@@ -64,7 +69,8 @@ def clean(
     if not project.path.is_dir():
         return Cleaned(project.directory, [])
     with nullcontext() if dry_run else project.locked():
-        found = Cleaned(project.directory, list(_leftovers(project, keep, unfinished)))
+        leftovers = [] if only_orphans else list(_leftovers(project, keep, unfinished))
+        found = Cleaned(project.directory, [*leftovers, *_orphans(project)])
         if dry_run or not found.found or not confirm(found):
             return found
         for path in (path for each in found.found for path in each.paths):
@@ -88,9 +94,15 @@ def _leftovers(project: Project, keep: int, unfinished: bool) -> Iterator[Leftov
     yield from _environments(project, [runs[run][0] for run in kept])
 
 
+def _orphans(project: Project) -> Iterator[Leftover]:
+    """Yield the files and directories that no task makes any more."""
+    for path in orphans(project):
+        yield Leftover("orphan", path, [project.directory / path], size_of(project.directory / path))
+
+
 def _kept(runs: Sequence[RunEntry], keep: int, unfinished: bool) -> list[str]:
     """Return the numbers of the runs that stay, given all of them, oldest first."""
-    whole = {(run.source, run.name): run.run for run in runs if not run.only and not run.until}
+    whole = {(run.source, run.name): run.run for run in runs if not (run.only or run.only_columns or run.until)}
     newest = {run.run for run in runs[-keep:]}
     protected = {run.run for run in runs if run.state == "running" or (run.state in RESUMABLE and not unfinished)}
     return [run.run for run in runs if run.run in newest | protected | set(whole.values())]

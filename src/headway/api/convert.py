@@ -95,7 +95,11 @@ def _read(source: Path, run: str | None, replaced: dict[str, Any]) -> Instance:
         return instance_of(find_run(source, run))
     if run is not None:
         raise InputError("a file has no runs", where=str(source), todo="name the directory in which it was run")
-    return read_instance_file(source, config_values(replaced))
+    instance = read_instance_file(source, config_values(replaced))
+    if names := instance.workflow.deferred.names:
+        todo = f"run it, then `headway convert {source.parent}` writes the run with all its tasks"
+        raise InputError(f"the tasks of {names[0]!r} are known only while it runs", where=str(source), todo=todo)
+    return instance
 
 
 def _result(instance: Instance, source: str, target: str | None, form: Form) -> ConvertResult:

@@ -10,15 +10,20 @@ from msgspec import structs
 from headway.api.choices import DEFAULT_PLAN
 from headway.api.plan import SLURM, plan
 from headway.api.settings import RunSettings
+from headway.api.settings_in_effect import Origin
 from headway.api.workflow_in_queue import OF_JOBS
 from headway.model.errors import InputError
+from headway.model.records import ChosenSetting
+from headway.model.units import format_duration
 from headway.report.queue.through_queue import LIKELY
 from headway.report.words import count
 
 _PREFERENCES = {"headway": "balanced", "headway-cost": "cost", "headway-time": "time"}  # by plan, in simulation
 
 
-def keeping(deadline_s: float, workflow: Path, settings: RunSettings) -> tuple[RunSettings, str]:
+def keeping(
+    deadline_s: float, workflow: Path, settings: RunSettings, by: Origin = "command line"
+) -> tuple[RunSettings, str]:
     """The settings with the cheapest preference that is in time in 90% of the queue's imagined futures, and a sentence.
 
     If none is, the one with the best chance. The queue is read once; nothing is submitted.
@@ -45,4 +50,5 @@ def keeping(deadline_s: float, workflow: Path, settings: RunSettings) -> tuple[R
     told = f"in time in {round((best.in_time or 0.0) * found.futures)} of {count(found.futures, 'imagined future')}"
     if (best.in_time or 0.0) < LIKELY:
         told = f"the deadline is not likely to be kept: {told} at best"
-    return structs.replace(settings, prefer=prefer), f"{told}, with --prefer {prefer}"
+    chosen = (*settings.chosen, ChosenSetting("deadline", format_duration(deadline_s), by))
+    return structs.replace(settings, prefer=prefer, chosen=chosen), f"{told}, with --prefer {prefer}"

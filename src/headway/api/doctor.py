@@ -14,10 +14,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from headway.api.answers import Answer
+from headway.api.finding import reading, state_in
+from headway.api.runs import RESUMABLE
 from headway.clusters.machine import machine
 from headway.drivers.at_work import others_at_work
 from headway.file_systems import file_system_of, journal_mode
-from headway.journal.folder import Project
+from headway.journal.folder import Project, RunFolder
 from headway.model.errors import HeadwayError
 from headway.model.records import SeenWait
 from headway.model.units import format_bytes
@@ -193,18 +195,28 @@ def _others(directory: Path) -> Check:
     """Check for runs in this directory and their manager."""
     try:
         project = Project(directory)
-        runs = len(project.runs())
+        runs = project.runs()
         manager = project.manager()
+        newest = f"; run {runs[-1].run}: {_state(runs[-1])}" if runs else ""
     except OSError as error:
         return Check(WARN, "runs", f"cannot be read: {error.strerror}")
     except HeadwayError as error:
         return Check(WARN, "runs", str(error))
     if manager is not None:
-        return Check(OK, "runs", f"{runs}, and process {manager.pid} on {manager.host} is at work on run {manager.run}")
-    return Check(OK, "runs", f"{runs or 'none yet'}, and no manager is at work here")
+        return Check(
+            OK, "runs", f"{len(runs)}, and process {manager.pid} on {manager.host} is at work on run {manager.run}"
+        )
+    return Check(OK, "runs", f"{len(runs) or 'none yet'}, and no manager is at work here{newest}")
+
+
+def _state(folder: RunFolder) -> str:
+    with reading(folder) as journal:
+        state = state_in(folder, journal)
+    return f"{state}; `headway resume` goes on with it" if state in RESUMABLE else state
 
 
 def _beside() -> Check:
     """Check for this user's runs on this machine, in any directory, which share it with a run that starts now."""
-    found = "; ".join(map(str, others_at_work()))
+    left = ", interrupted: its manager is gone, and its supervisor may still run tasks"
+    found = "; ".join(f"{run}{'' if run.is_managed else left}" for run in others_at_work())
     return Check(WARN if found else OK, "at work", found or "no run of yours is at work on this machine")

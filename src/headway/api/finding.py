@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from headway.api.nearest import nearest
+from headway.api.matching import matching, named
+from headway.api.reading import read_instance_file
 from headway.drivers.manager_jobs import ManagerJob, live_manager_jobs, manager_jobs
 from headway.journal.folder import Manager, Project, RunFolder
 from headway.journal.sqlite import SqliteJournal
-from headway.model.errors import InputError
+from headway.model.errors import HeadwayError, InputError
 from headway.model.task import Task
-from headway.report.run.story import settings_of, tasks_of
+from headway.report.run.story import entry_of, settings_of, tasks_of
 from headway.report.run.summary import RunSummary
 
 
@@ -31,7 +32,7 @@ def find_run_of(task: str, directory: Path, run: str | None) -> RunFolder:
     asked = find_run(directory, run)
     for folder in [asked] if run else Project(directory).runs()[::-1]:
         with reading(folder) as journal:
-            if any(task in (each.id, each.category) for each in tasks_of(journal).values()):
+            if matching(task, tasks_of(journal)):
                 return folder
             if not settings_of(journal).partial:
                 break
@@ -64,18 +65,29 @@ def managers_of(folder: RunFolder, summary: RunSummary) -> tuple[Manager | None,
     return (Manager(0, live[0].node, folder.run) if live else None), live
 
 
-def find_tasks(name: str, tasks: Mapping[str, Task], run: str) -> list[Task]:
-    """Return the task of that name, or all tasks of the category of that name."""
-    if name in tasks:
-        return [tasks[name]]
-    of_category = [task for task in tasks.values() if task.category == name]
-    if of_category:
-        return of_category
-    categories = dict.fromkeys(task.category for task in tasks.values())
-    category = name.partition("[")[0]
-    siblings = [task.id for task in tasks.values() if task.category == category]
-    advice = nearest(name, siblings or [*tasks, *categories], otherwise="there are")
-    raise InputError(f"run {run} has no task {name!r}", todo=advice)
+def state_of(summary: RunSummary, manager: Manager | None) -> str:
+    """Return the run's state: how it ended, `running` while it has a manager, or `interrupted`."""
+    return summary.finished or ("running" if manager else "interrupted")
+
+
+def state_in(folder: RunFolder, journal: SqliteJournal) -> str:
+    """Return the run's state as `state_of` does, from the few records that tell it."""
+    summary = RunSummary()
+    for record in journal.replay(kinds=["run-started", "resumed", "finish"]):
+        summary.apply(record)
+    return state_of(summary, manager_of(folder, summary))
+
+
+def find_tasks(name: str, journal: SqliteJournal, run: str) -> list[Task]:
+    """Return the task of that name, all tasks of the category of that name, or those that fit the pattern."""
+    tasks = tasks_of(journal)
+    if not matching(name, tasks) and (entry := entry_of(journal, name.partition("[")[0])) is not None:
+        block, is_expanded = entry
+        if is_expanded:
+            what = f"{block.name!r} has no tasks in run {run}: there was nothing to make them of"
+            raise InputError(what, todo=f"`headway why {block.of[0]}` explains the task that should make it")
+        raise InputError(f"the tasks of {block.name!r} are not known yet: {block.coming}")
+    return [tasks[id] for id in named(name, tasks, f"run {run} has no task")]
 
 
 def run_numbers(directory: Path) -> list[str]:
@@ -83,8 +95,11 @@ def run_numbers(directory: Path) -> list[str]:
     return [folder.run for folder in reversed(Project(directory).runs())]
 
 
-def task_names(directory: Path, run: str | None = None) -> list[str]:
-    """Return the categories and the tasks of a run, for the shell's completion."""
+def known_tasks(directory: Path, run: str | None = None, workflow: Path | None = None) -> dict[str, Task]:
+    """Return the tasks of a workflow file or, without one that can be read, of a run: for the shell's completion."""
+    if workflow is not None:
+        with suppress(HeadwayError):
+            return read_instance_file(workflow).workflow.tasks
+        directory = workflow.absolute().parent
     with reading(find_run(directory, run)) as journal:
-        tasks = tasks_of(journal)
-    return list(dict.fromkeys([*(task.category for task in tasks.values()), *tasks]))
+        return tasks_of(journal)

@@ -52,7 +52,9 @@ def _connected(place: str) -> Connection | None:
     """Return a connection to the service at a socket, if there is one."""
     try:
         return Connection(place)
-    except (ServiceError, OSError):
+    except ServiceError as error:  # another user may have made it
+        raise InputError(str(error)) from error
+    except OSError:
         return None
 
 

@@ -25,7 +25,13 @@ def start_in_job(what: Runnable, warn: Warn) -> tuple[RunFolder, ManagerJob]:
     what.make_files()
     entrusted = _Entrusted(settings, len(what.workflow))
     folder, _ = runs.start(
-        what.workflow, what.directory, settings, source=what.source, warn=warn, entrust=entrusted.entrust
+        what.workflow,
+        what.directory,
+        settings,
+        source=what.source,
+        warn=warn,
+        entrust=entrusted.entrust,
+        explain=what.explain,
     )
     return folder, entrusted.jobs[0]
 

@@ -23,8 +23,8 @@ tasks:
     outputs: ["{colour}.txt"]         # appears only when the command has succeeded
 
   count:                              # waits for the tasks that make its inputs
-    run: cat *.txt | wc -w > words
-    inputs: ["*.txt"]
+    run: cat {inputs} | wc -w > {outputs}
+    inputs: [{from: write}]           # all outputs of all tasks of `write`
     outputs: [words]
 
   hello:

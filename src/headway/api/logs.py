@@ -16,7 +16,6 @@ from headway.journal.folder import RunFolder
 from headway.journal.logs import RESULT, STREAMS, open_log
 from headway.model.errors import InputError
 from headway.model.records import Launch, Reuse
-from headway.report.run.story import tasks_of
 
 __all__ = ["STREAMS", "TaskLogs", "logs"]
 
@@ -85,12 +84,12 @@ def logs(
     *,
     attempt: int | None = None,
 ) -> TaskLogs | TaskList:
-    """Return the logs of a task's attempt (by default the newest); the name of a category lists its tasks."""
+    """Return the logs of a task's attempt (by default the newest); a category or pattern lists its tasks."""
     asked = find_run_of(task, Path(directory), run)
     with reading(asked) as journal:
-        found = find_tasks(task, tasks_of(journal), asked.run)
+        found = find_tasks(task, journal, asked.run)
         if len(found) > 1:
-            return list_tasks(journal, task)
+            return list_tasks(asked, journal, task, [each.id for each in found])
     name = found[0].id
     folder = _where_it_ran(Path(directory), asked, name)
     attempts = _attempts(folder, name)

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+from msgspec import structs
 
 from headway.api.reading import config_values
 from headway.api.settings import batch_settings, settings_for
@@ -82,6 +83,9 @@ def expected_instance(
 ) -> Instance:
     """The workflow with an expected run time for each task: recorded, seen in earlier runs, or stated by the user."""
     instance = read_instance(path, config)
+    if names := instance.workflow.deferred.names:
+        warn(f"how many tasks of {', '.join(names)} there are is known only while it runs: the plan counts one of each")
+        instance = structs.replace(instance, workflow=instance.workflow.with_stand_ins())
     run_times, seen = _learned(instance.workflow, path.absolute().parent, history, site, warn)
     unknown = 0
     for task in instance.workflow:

@@ -6,11 +6,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec import structs
-
 from headway.api.answers import Answer
 from headway.api.growing import start_or_go_on
-from headway.api.members import group_of, share_pool, tls_of
+from headway.api.members import share_pool
 from headway.api.run_result import RunResult, ended
 from headway.api.settings import RunSettings, settings_for
 from headway.drivers.real import Observer
@@ -70,9 +68,6 @@ def start_pool(
     *,
     idle_s: float | None = None,
     group: str | None = None,
-    listen: str | None = None,
-    folders: Sequence[str] = (),
-    confined: bool | None = None,
     progress: Progress | None = None,
     observers: Sequence[Observer] = (),
     warn: Warn = warn_program,
@@ -82,13 +77,9 @@ def start_pool(
     It goes on with the pool's last run if that was stopped or killed: then the settings of that run count. With
     `idle_s`, it ends when no workflow has used it for that time.
 
-    Members (`headway.api.members`) reach it on this host through a `group`, and from others where it listens
-    (HOST:PORT); their workflows must lie in one of the `folders`. Tasks are `confined` to these
-    folders, unless that is switched off. What is not given is as at the last start.
+    Members (`headway.api.members`) reach it on this host through a `group`; None: that of the last start.
     """
     place = PoolPlace.of(name)
-    if place.invitation is not None:
-        raise InputError("only the owner of a pool can start it", where=name, todo="name a directory")
     where = place.directory
     try:
         where.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -97,14 +88,12 @@ def start_pool(
     settings = settings or settings_for(where)
     if settings.pool:
         raise InputError("a pool cannot run in a pool", where="--pool", todo="leave it out")
-    sharing = share_pool(name, where, group, listen, folders, confined)
-    if sharing.confined:
-        settings = structs.replace(settings, confined_to=sharing.folders)
-    server = PoolServer(where, idle_s, group_of(sharing), tls_of(sharing, where))
+    shared_with = share_pool(name, where, group)
+    server = PoolServer(where, idle_s, shared_with)
     progress = progress or Progress(RunSummary())
     over = False
     # What tasks of a shared pool make, its members can read and delete: it belongs to a group of both.
-    umask = os.umask(0o007) if sharing.folders else None
+    umask = None if shared_with is None else os.umask(0o007)
     try:
         state = start_or_go_on(_NAME, where, settings, server, progress, observers, warn)
         over = state != "stopped"

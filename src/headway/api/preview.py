@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,16 @@ from headway.api.runnable import Runnable, Scale, runnable
 from headway.api.settings import RunSettings
 from headway.drivers.digests import Digests
 from headway.drivers.earlier_runs import earlier_results
+from headway.drivers.expanding import expanded
 from headway.drivers.inputs import InputReader, check_sources
 from headway.drivers.run_history import Warn, warn_program
 from headway.drivers.runs import prepare
+from headway.drivers.strays import Strays
 from headway.engine.engine import Engine
 from headway.engine.launching import does_not_fit
 from headway.engine.state import Phase, TaskState
 from headway.journal.folder import Project, RunFolder
+from headway.journal.results import orphans_among
 from headway.model import records
 from headway.model.resources import Resources
 from headway.model.task import Fingerprint
@@ -29,7 +32,7 @@ from headway.model.workflow import Workflow
 from headway.report.run.document import amounts
 from headway.sizing.base import Allocation
 
-RUNS, MAY_RUN, STANDS, FAILS = "runs", "may run", "stands", "would fail"
+RUNS, MAY_RUN, STANDS, FAILS, LATER = "runs", "may run", "stands", "would fail", "comes later"
 
 
 class Verdict(Struct, frozen=True):
@@ -37,7 +40,7 @@ class Verdict(Struct, frozen=True):
 
     task: str
     category: str
-    verdict: str  # one of RUNS, MAY_RUN, STANDS, FAILS
+    verdict: str  # one of RUNS, MAY_RUN, STANDS, FAILS, or LATER for an entry whose tasks are not known yet
     why: str
     given: Resources | None = None
 
@@ -53,6 +56,7 @@ class Preview(Answer, frozen=True):
     sizer: str
     verdicts: list[Verdict]
     warnings: tuple[str, ...] = ()
+    orphans: tuple[str, ...] = ()  # files of earlier runs that belong to no task now
 
     def document(self) -> dict[str, Any]:
         """Return what `headway run --dry-run --json` prints."""
@@ -77,16 +81,19 @@ def preview(
     project = Project(what.directory)
     check_sources(graph, project.directory)
     engine = _engine(what, graph, project, warn)
-    _read_inputs(engine, InputReader(project.directory, Digests(project.path / "digests.db")))
-    verdicts = list(_verdicts(engine, graph, project.directory))
-    where, warnings = str(project.directory), engine.settings.warnings
-    return Preview(graph.name, where, engine.limits, what.settings.sizer, verdicts, warnings)
+    strays = Strays(engine.settings.strays, engine.workflow)
+    added = _read_inputs(engine, InputReader(project.directory, Digests(project.path / "digests.db"), strays))
+    verdicts = [*_verdicts(engine, engine.workflow, project.directory), *_later(engine)]
+    where = str(project.directory)
+    about = (engine.settings.warnings, _orphans(engine, added, project.directory))
+    return Preview(graph.name, where, engine.limits, what.settings.sizer, verdicts, *about)
 
 
 def _engine(what: Runnable, graph: Workflow, project: Project, warn: Warn) -> Engine:
     """Return the engine as a run's is when it starts, except that a failure does not end the run."""
     runs = project.runs()
     earlier = earlier_results(project, what.settings, warn, read_only=True)
+    earlier = earlier._replace(known=what.explain(earlier.known))
     next_run = str(int(runs[-1].run) + 1) if runs else "1"
     folder = RunFolder(project.path / "runs" / next_run)  # only its name: nothing is created
     settings = structs.replace(what.settings, keep_going=True)
@@ -97,21 +104,31 @@ def _engine(what: Runnable, graph: Workflow, project: Project, warn: Warn) -> En
     return engine
 
 
-def _read_inputs(engine: Engine, inputs: InputReader) -> None:
-    """Read the input files of every task whose parents' results stand, until no more tasks can be judged."""
+def _read_inputs(engine: Engine, inputs: InputReader) -> list[records.TasksAdded]:
+    """Read the input files of every task whose parents' results stand, until no more tasks can be judged.
+
+    Return the tasks that became known on the way.
+    """
     now = time.time()
+    added: list[records.TasksAdded] = []
     while True:
         ready = [state for state in engine.tasks.values() if state.phase is Phase.READY]
         for state in ready:
             engine.apply(records.ReadInputs(now, state.task.id))
-            engine.apply(inputs.read(state.task, now, engine.temporary(state.task)))
-        settled = [d for d in engine.decide(now) if isinstance(d, records.Reuse | records.GiveUp | records.Remake)]
+            known = engine.made_before(state.task.id)
+            engine.apply(inputs.read(state.task, now, engine.temporary(state.task), known))
+        kinds = records.Reuse | records.GiveUp | records.Remake | records.Expand
+        settled = [decision for decision in engine.decide(now) if isinstance(decision, kinds)]
         for decision in settled:
             engine.apply(decision)
+            if isinstance(decision, records.Expand):
+                about = (engine.deferred, engine.workflow, inputs.directory, engine.settings)
+                added.append(expanded(decision.block, *about, now))
+                engine.apply(added[-1])
             if isinstance(decision, records.GiveUp):
                 engine.tasks[decision.task].because = decision.why.text
         if not ready and not settled:
-            return
+            return added
 
 
 def _verdicts(engine: Engine, workflow: Workflow, directory: Path) -> Iterator[Verdict]:
@@ -129,6 +146,19 @@ def _verdicts(engine: Engine, workflow: Workflow, directory: Path) -> Iterator[V
             else:
                 verdict, why = FAILS, does_not_fit(answer).text
         yield Verdict(task_id, state.task.category, verdict, why, given)
+
+
+def _orphans(engine: Engine, added: Sequence[records.TasksAdded], directory: Path) -> tuple[str, ...]:
+    """Files of earlier runs that belong to no task, nor to one that may come later."""
+    known = records.TasksAdded(engine.settings.at, list(engine.workflow))
+    seen = (engine.settings, known, *added)
+    return tuple(orphans_among(engine.settings.orphans, seen, lambda path: (directory / path).is_dir()))
+
+
+def _later(engine: Engine) -> Iterator[Verdict]:
+    """Say what the entries of the workflow file wait for whose tasks cannot be known yet."""
+    for block in engine.waiting_entries:
+        yield Verdict(block.name, block.name, LATER, f"tasks to come: {block.coming}")
 
 
 def _verdict(engine: Engine, state: TaskState, uncertain: set[str], directory: Path) -> tuple[str, str]:
@@ -156,7 +186,8 @@ def _downstream(engine: Engine, state: TaskState, uncertain: set[str], directory
         return RUNS, rerun
     if earlier is None:
         return RUNS, "no earlier result"
-    changes = Fingerprint(task.recipe(), earlier.fingerprint.inputs).changes_since(earlier.fingerprint)
+    now = Fingerprint(task.recipe(), earlier.fingerprint.inputs)
+    changes = now.changes_since(earlier.fingerprint, earlier.config_changes)
     lasting = [path for path in task.outputs if path not in task.temp]
     changes += [f"output {path} is missing" for path in lasting if not (directory / path).exists()]
     if changes:

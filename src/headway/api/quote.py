@@ -57,7 +57,9 @@ def _ask(service: str | os.PathLike[str], request: Mapping[str, Any] | None = No
     """Return the service's answer to a request, or to the greeting."""
     try:
         connection = Connection(find(os.fspath(service)))
-    except (ServiceError, OSError) as error:
+    except ServiceError as error:
+        raise InputError(str(error)) from error
+    except OSError as error:
         raise InputError(f"no service answers: {error}", todo="start one with `headway service &`") from error
     try:
         if request is not None:

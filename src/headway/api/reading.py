@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,4 +49,17 @@ def read_instance_file(path: Path, config: Mapping[str, str | list[str]] | None 
         here = [str(other) for other in sorted(near, key=lambda other: (other.suffix != path.suffix, other))]
         todo = f"here are {', '.join(here[:5])}" if here else "`headway init` writes one to start from"
         raise InputError("there is no such file", where=str(path), todo=todo)
-    return read_instance(path, config)
+    return read_instance(path, config, _made_here(path.absolute()))
+
+
+def _made_here(path: Path) -> Callable[[str], bool]:
+    """Return what says of a file beside a workflow file whether an earlier run made it; few workflows ask."""
+
+    @cache
+    def says() -> Callable[[str], bool]:
+        from headway.drivers.earlier_runs import made_here
+        from headway.journal.folder import Project
+
+        return made_here(Project(path.parent), path.name)
+
+    return lambda candidate: says()(candidate)  # noqa: PLW0108 - read the journal only when a file is asked about

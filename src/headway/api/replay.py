@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["LogReplay", "ReplayResult", "ReplaySettings", "World", "replay"]
 
 _MACHINE = "write for example '16 cores, 64 GB, 64 GB'"
+_KINDS = ("cores", "core", "memory", "disk")
 # By resource: its name in the answer, the unit of its waste, and how many amount-seconds one such unit is.
 _SHOWN = {
     "memory_bytes": ("memory", "GB·h", 3600e9),
@@ -177,8 +177,8 @@ def _amounts(machine: str | None) -> dict[str, float | None]:
     """The amounts that `machine` states, by resource; the others are as the log says."""
     amounts: dict[str, float | None] = {}
     for part in machine.split(",") if machine else ():
-        words = re.fullmatch(r"\s*(.*?)\s*(cores?|memory|disk)?\s*", part)
-        amount, kind = (words[1], words[2]) if words else (part, None)
+        kind = next((kind for kind in _KINDS if part.rstrip().endswith(kind)), None)
+        amount = part.rstrip().removesuffix(kind or "").strip()
         if kind is None:
             bare = amount.replace(".", "", 1).isdigit()
             kind = "cores" if bare else "disk" if "memory_bytes" in amounts else "memory"

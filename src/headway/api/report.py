@@ -10,7 +10,7 @@ from msgspec import structs
 
 from headway.api.answers import Answer
 from headway.api.energy import energy_tile
-from headway.api.finding import find_run, manager_of, reading
+from headway.api.finding import find_run, manager_of, reading, state_of
 from headway.api.run_instance import instance_of
 from headway.api.whole_files import check_target, write_whole
 from headway.journal.folder import RunFolder
@@ -54,7 +54,7 @@ def write_report(
     check_target(target, force=force or out is None)
     with reading(folder) as journal:
         summary = RunSummary.of(journal)
-        state = summary.finished or ("running" if manager_of(folder, summary) else "interrupted")
+        state = state_of(summary, manager_of(folder, summary))
         data = page_data(journal, folder, state)
         energy = energy_tile(journal, summary.settings) if summary.settings else None
         data.tiles += [energy] if energy else []

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from headway.api.finding import manager_of, reading
+from headway.api.finding import manager_of, reading, state_of
 from headway.journal.folder import Project, RunFolder
 from headway.model import records
+from headway.model.command_as_run import command_as_run
 from headway.model.errors import HeadwayError
 from headway.model.provenance import Execution, Provenance
 from headway.model.records import Decision, Event
+from headway.report.run.again import again, chosen_words
 from headway.report.run.summary import RunSummary
 
 
@@ -44,7 +46,7 @@ def _fold(folder: RunFolder) -> Provenance:
             summary.apply(record)
             fold.apply(record)
     found, settings = fold.found, summary.settings
-    found.state = summary.finished or ("running" if manager_of(folder, summary) else "interrupted")
+    found.state = state_of(summary, manager_of(folder, summary))
     found.ended_at = summary.last_at
     found.failures = {task: failure.why.text or failure.why.rule for task, failure in summary.failures.items()}
     if settings is not None:
@@ -52,6 +54,10 @@ def _fold(folder: RunFolder) -> Provenance:
         found.started_at = settings.at
         said = {"runs on": settings.cluster, "plan": settings.plan, "sizes by": settings.sizer, "order": settings.order}
         found.settings = [f"{name} {value}" for name, value in said.items() if value] + [f"seed {settings.seed}"]
+        found.settings += chosen_words(settings)
+        if command := again(settings):
+            found.settings.append(f"to do it again: {command}")
+        found.config = settings.config
     return found
 
 
@@ -87,7 +93,8 @@ class _Fold:
 
     def _launch(self, record: records.Launch) -> None:
         task = self.found.tasks[record.task]
-        made = Execution(task, record.attempt, self.found.run, record.node, record.resources, record.at)
+        command = command_as_run(task, record.ceiling or record.resources)
+        made = Execution(task, record.attempt, self.found.run, record.node, record.resources, command, record.at)
         self._running[record.task] = made
         self.found.executions.setdefault(record.task, []).append(made)
 

@@ -11,6 +11,7 @@ from msgspec import Struct, to_builtins
 from headway.drivers.manager_jobs import ManagerJob
 from headway.drivers.run_settings import RunSettings
 from headway.journal.folder import Manager, RunFolder
+from headway.report.run.by_column import ByColumn
 from headway.report.run.document import document
 from headway.report.run.figures import Figures
 from headway.report.run.progress import Progress
@@ -70,10 +71,12 @@ class RunStatus(RunResult, frozen=True):
     """A run as it is now, with the process that manages it, if there is one.
 
     `jobs` are those of its manager and the next one, if they live in jobs; of an interrupted run, the last one.
+    `table` has the tasks by a column of their sheet, if that was asked for.
     """
 
     manager: Manager | None = None
     jobs: tuple[ManagerJob, ...] = ()
+    table: ByColumn | None = None
 
     @property
     def where(self) -> str:
@@ -84,7 +87,8 @@ class RunStatus(RunResult, frozen=True):
         """Return what `headway status --json` prints."""
         # `super()` without arguments does not work in a msgspec struct.
         pid = self.manager.pid or None if self.manager else None
-        return RunResult.document(self) | {"manager_pid": pid, "manager_jobs": to_builtins(self.jobs)}
+        table = {} if self.table is None else self.table.document()
+        return RunResult.document(self) | {"manager_pid": pid, "manager_jobs": to_builtins(self.jobs)} | table
 
 
 def ended(folder: RunFolder, progress: Progress, settings: RunSettings | None = None) -> RunResult:

@@ -9,13 +9,17 @@ from typing import NamedTuple
 from msgspec import structs
 
 from headway.api.chosen import chosen
+from headway.api.config_changes import with_config_changes
 from headway.api.reading import read_instance_file
-from headway.api.settings import RunSettings, checked, settings_for
+from headway.api.settings import SETTINGS, RunSettings, checked, settings_for, variable_of
+from headway.api.settings_in_effect import masked_config
+from headway.api.variables import misspelt_in_commands
 from headway.clusters.machine import machine
 from headway.drivers.inputs import check_sources
 from headway.generators.stand_ins import Scale, StandIns, folder_beside, stand_ins
 from headway.journal.folder import Project
 from headway.model.errors import InputError
+from headway.model.records import Known
 from headway.model.workflow import Workflow
 
 __all__ = ["Runnable", "Scale", "runnable"]
@@ -34,6 +38,10 @@ class Runnable(NamedTuple):
         """Make the files that stand-ins need, unless another run is at work there: `start` then says so."""
         if self.made is not None and Project(self.directory).manager() is None:
             self.made.make_files(self.directory)
+
+    def explain(self, earlier: dict[str, Known]) -> dict[str, Known]:
+        """Return earlier results, each with the values of `config` that have changed its task since."""
+        return with_config_changes(earlier, self.workflow, self.settings, self.source, Project(self.directory))
 
     def before_files(self) -> Workflow:
         """Return the workflow for a preview, which makes no files."""
@@ -61,7 +69,8 @@ def runnable(
     settings = settings or settings_for(where)
     made = _stand_ins_for(path, scale, settings.cores)
     known_as = f"{made.workflow.name}, stand-ins at {scale.time:g}/{scale.memory:g}/{scale.size:g}"
-    settings = checked(structs.replace(settings, known_as=known_as), where)
+    factors = (scale.time, scale.memory, scale.size)
+    settings = checked(structs.replace(settings, known_as=known_as, stand_ins=factors), where)
     return Runnable(*chosen(made.workflow, settings), where, str(path), made)
 
 
@@ -69,7 +78,11 @@ def _of_graph(graph: Workflow, where: Path, source: str, settings: RunSettings |
     if not where.is_dir():
         raise InputError("there is no such directory", where=str(where))
     graph.check_temporary()
-    return Runnable(*chosen(graph, checked(settings or settings_for(where), where)), where, source)
+    misspelt = misspelt_in_commands(graph, map(variable_of, SETTINGS))
+    graph.warnings = list(dict.fromkeys((*graph.warnings, *misspelt)))
+    settings = checked(settings or settings_for(where), where)
+    settings = structs.replace(settings, config_used=masked_config(graph.config))
+    return Runnable(*chosen(graph, settings), where, source)
 
 
 def _read_runnable(path: Path, directory: Path, config: dict[str, str | list[str]]) -> Workflow:

@@ -9,28 +9,36 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from headway.api.answers import Answer
-from headway.api.finding import manager_of, reading
+from headway.api.finding import manager_of, reading, state_of
 from headway.api.saved_summary import summary_of
 from headway.journal.folder import Project, RunFolder
 from headway.model.errors import InputError, SiteError
+from headway.model.records import ChosenSetting
+from headway.report.run.again import again
 from headway.report.run.figures import STATES
 
 RESUMABLE = ("stopped", "interrupted")
 
 
 class RunEntry(Struct, frozen=True):
-    """One run. `state` is as for `status`, or `unreadable`; `only` and `until` name the part that was asked for."""
+    """One run. `state` is as for `status`, or `unreadable`.
+
+    `only`, `only_columns` and `until` say which part of the workflow was asked for.
+    """
 
     run: str
     name: str = ""
     source: str = ""
     only: tuple[str, ...] = ()
+    only_columns: tuple[str, ...] = ()
     until: tuple[str, ...] = ()
     state: str = "unreadable"
     started_at: float = 0
     wall_s: float = 0
     tasks: dict[str, int] = field(default_factory=dict)  # their number by state, and `total`
     size_bytes: int = 0  # of its folder
+    settings: tuple[ChosenSetting, ...] = ()  # that took effect besides defaults
+    again: str = ""  # the command that does it again
 
 
 class RunsView(Answer, frozen=True):
@@ -56,7 +64,7 @@ def entry_of(folder: RunFolder) -> RunEntry:
     except SiteError:
         return RunEntry(folder.run, size_bytes=size_of(folder.path))
     settings, whole = summary.settings, summary.whole()
-    state = summary.finished or ("running" if manager_of(folder, summary) else "interrupted")
+    state = state_of(summary, manager_of(folder, summary))
     if settings is None:
         return RunEntry(folder.run, size_bytes=size_of(folder.path))
     return RunEntry(
@@ -64,12 +72,15 @@ def entry_of(folder: RunFolder) -> RunEntry:
         settings.name,
         settings.source,
         settings.tasks,
+        settings.only,
         settings.until,
         state,
         settings.at,
         summary.elapsed_s(time.time() if state == "running" else None),
         {name: getattr(whole, name) for name in ("total", *STATES)},
         size_of(folder.path),
+        settings.chosen,
+        again(settings),
     )
 
 

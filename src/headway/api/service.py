@@ -15,11 +15,11 @@ from headway.api.settings import RunSettings, settings_for
 from headway.drivers.real import Observer
 from headway.drivers.run_history import Warn, warn_program
 from headway.model.errors import InputError
+from headway.peers import UntrustedError, connect
 from headway.report.run.progress import Progress
 from headway.report.run.summary import RunSummary
 from headway.serving.messages import VERSION
 from headway.serving.server import LINK, CommandServer
-from headway.workers.short_path import short_path
 
 NAME = "commands"
 _STOPPED = "the service was stopped before this command ended; `headway service` goes on with the run"
@@ -68,8 +68,9 @@ def stop_service(directory: str | os.PathLike[str] = ".", *, wait: bool = True) 
     where = Path(directory).resolve()
     with socket.socket(socket.AF_UNIX) as connection:
         try:
-            with short_path(where / ".headway", LINK) as path:
-                connection.connect(path)
+            connect(connection, str(where / ".headway"), LINK)
+        except UntrustedError as error:
+            raise InputError(error.what, where=error.where, todo=error.todo) from error
         except OSError as error:
             todo = "there is nothing to stop; `headway service` starts one"
             raise InputError("no service is at work here", where=str(where), todo=todo) from error

@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from headway.api.amounts import parse_budget, parse_cores, parse_gpu_memory, parse_preference, parse_share, parse_size
-from headway.api.choices import DEFAULT_PLAN, MANAGERS, METHODS
+from headway.api.choices import DEFAULT_PLAN, MANAGERS, METHODS, SANDBOXES
 from headway.api.nearest import nearest
+from headway.api.settings_in_effect import BATCH, Layer, Origin, settings_in_effect, shown_file
+from headway.api.variables import check_environment
 from headway.drivers.run_settings import IN_JOB, LOCAL, POOL, RunSettings
 from headway.file_systems import without_modes
 from headway.log_setup import LEVELS
@@ -24,27 +26,54 @@ __all__ = ["SETTINGS", "RunSettings", "checked", "settings_for"]
 
 SLURM = "slurm"
 PROJECT_FILE = "headway.toml"
-_BATCH = "batch."  # begins the fields of settings that are entries of `RunSettings.batch`
 _OPTIONS = {"flags": "sbatch"}  # entries of `batch` that the command line calls otherwise
 _TRUE, _FALSE = ("1", "true", "t", "yes", "y", "on"), ("0", "false", "f", "no", "n", "off")
+_MOST_DOTS = 200  # in a line of a file: Python reads a key of many parts in quadratic time
 
 
-def settings_for(directory: Path, given: Mapping[str, Any] | None = None, *, resumes: bool = False) -> RunSettings:
+def settings_for(
+    directory: Path,
+    given: Mapping[str, Any] | None = None,
+    *,
+    resumes: bool = False,
+    by: Origin = "command line",
+) -> RunSettings:
     """Return the settings of a run in `directory`, where `given` (by field of `RunSettings`) outranks all the rest.
 
-    Where the manager is counts for a run on a batch system, and for one that `resumes`: it may be on one.
+    Where the manager is counts for a run on a batch system, and for one that `resumes`: it may be on one. `by` says
+    who has given what is `given`.
 
     >>> settings_for(Path("/nowhere"), {"cores": 2.0, "seed": 7}).seed
     7
     """
-    files = read_settings(user_file()) | read_settings(directory / PROJECT_FILE)
-    chosen = files | read_environment() | dict(given or {})
-    batch = {name.removeprefix(_BATCH): chosen.pop(name) for name in list(chosen) if name.startswith(_BATCH)}
+    check_environment(map(variable_of, SETTINGS))
+    layers = [
+        Layer("file", read_settings(user_file()), lambda _: shown_file(user_file())),
+        Layer("file", read_settings(directory / PROJECT_FILE), lambda _: PROJECT_FILE),
+        Layer("environment", read_environment(), lambda field: variable_of(_names()[field])),
+        Layer(by, dict(given or {})),
+    ]
+    chosen: dict[str, Any] = {name: value for layer in layers for name, value in layer.values.items()}
+    batch = {name.removeprefix(BATCH): chosen.pop(name) for name in list(chosen) if name.startswith(BATCH)}
     if chosen.get("cluster", LOCAL) == LOCAL:
         if not resumes and not (given and "manager" in given):
             chosen.pop("manager", None)
-        return RunSettings(**chosen)
-    return RunSettings(**chosen | {"batch": _of_sbatch(chosen["cluster"]) | batch | chosen.get("batch", {})})
+    else:
+        variables = _of_sbatch(chosen["cluster"])
+        chosen["batch"] = variables | batch | chosen.get("batch", {})
+        layers.insert(0, Layer("environment", {"batch": variables}, _sbatch_variables))
+
+    def used(field: str) -> bool:
+        if field.startswith("manager"):
+            return chosen.get("manager") == IN_JOB
+        return field.removeprefix(BATCH) in chosen.get("batch", {}) if field.startswith(BATCH) else field in chosen
+
+    return RunSettings(**chosen, chosen=settings_in_effect(layers, used, _names()))
+
+
+def _names() -> dict[str, str]:
+    """Return the names of settings by field."""
+    return {setting.field: name for name, setting in SETTINGS.items()} | {"config": "set"}
 
 
 def batch_settings(directory: Path, given: Mapping[str, str | None], cluster: str = "slurm") -> dict[str, str]:
@@ -64,6 +93,14 @@ def _of_sbatch(cluster: str) -> dict[str, str]:
     from headway.clusters.slurm.options import sbatch_variables
 
     return sbatch_variables(os.environ)[0] if cluster == "slurm" else {}
+
+
+def _sbatch_variables(field: str) -> str:
+    """Return the variables of sbatch that ask for a field, such as `batch.account`."""
+    from headway.clusters.slurm.options import sbatch_variables
+
+    name = field.removeprefix(BATCH)
+    return ", ".join(each for each, value in os.environ.items() if name in sbatch_variables({each: value})[0])
 
 
 def sizer_names() -> list[str]:
@@ -143,6 +180,8 @@ def read_settings(path: Path) -> dict[str, Any]:
     """Return the settings in a file, by field of `RunSettings`; none if there is no such file."""
     try:
         _check_author(path)
+        if path.is_fifo() or path.is_char_device():
+            raise InputError("this is a pipe or a device", where=str(path), todo="write the settings to a file")
         with path.open("rb") as file:
             data = file.read(MOST_SETTINGS_BYTES + 1)
         if len(data) > MOST_SETTINGS_BYTES:
@@ -173,6 +212,9 @@ def _check_author(path: Path) -> None:
 def _parse(path: Path, text: str) -> dict[str, Any]:
     import tomllib
 
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.count(".") > _MOST_DOTS:
+            raise InputError(f"a line has more than {_MOST_DOTS} dots", where=f"{path}:{number}", todo="shorten it")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -214,7 +256,7 @@ def _is_toml(value: Any) -> bool:
 
 def _line_of(key: str, text: str) -> int:
     """Return the number of the line in which a key, or a table of that name, stands."""
-    found = re.search(rf"^\s*\[*\s*[\"']?{re.escape(key)}[\"']?\s*[\].=]", text, re.MULTILINE)
+    found = re.search(rf"^[ \t]*+\[*+[ \t]*+[\"']?{re.escape(key)}[\"']?[ \t]*+[\].=]", text, re.MULTILINE)
     return text.count("\n", 0, found.end()) + 1 if found else 1
 
 
@@ -321,6 +363,7 @@ _FLAG = _stated(bool, "true or false", "write true or false, without quotes")
 _NAME = _stated(str, "a name", "write it in quotes; `headway policies` lists the names")
 _MANAGER = _one_of(MANAGERS, "a place for a manager")
 _METHOD = _one_of(METHODS, "a way of measuring")
+_SANDBOX = _one_of(SANDBOXES, "a kind of sandbox")
 _LEVEL = _one_of(LEVELS, "a log level")
 _JOBS = _stated(str, "a name", "write it in quotes")
 _NAMES = _stated(
@@ -338,7 +381,7 @@ def _gpu_memory(text: str) -> str:
 
 
 def _of_jobs(option: str, from_file: Callable[[object], Any] = _JOBS) -> Setting:
-    return Setting(f"{_BATCH}{option}", str, from_file)
+    return Setting(f"{BATCH}{option}", str, from_file)
 
 
 SETTINGS = {
@@ -351,6 +394,7 @@ SETTINGS = {
     "prefer": Setting("prefer", parse_preference, _PREFER),
     "budget": Setting("budget", parse_budget, _BUDGET),
     "seed": Setting("seed", _whole_text, _WHOLE),
+    "sandbox": Setting("sandbox", _SANDBOX, _SANDBOX),
     "keep-going": Setting("keep_going", _flag_text, _FLAG),
     "quiet": Setting("quiet", _flag_text, _FLAG),
     "report": Setting("report", _flag_text, _FLAG),
@@ -361,6 +405,7 @@ SETTINGS = {
     "manager-partition": Setting("manager_partition", str, _stated(str, "a name", "write it in quotes")),
     "measure": Setting("measure", _METHOD, _METHOD),
     "grace": Setting("grace_s", parse_duration, _SPAN),
+    "linger": Setting("linger_s", parse_duration, _SPAN),
     "fresh": Setting("fresh", _flag_text, _FLAG),
     "project": Setting("project", str, _stated(str, "a project's name", 'write for example project = "rnaseq"')),
     "history": Setting("history", str, _location),
@@ -371,18 +416,16 @@ SETTINGS = {
     **{name: _of_jobs(name, _NAMES) for name in ("partition", "account", "qos", "preemptible")},
     "prefer-partitions": _of_jobs("prefer_partitions", _NAMES),
     "avoid-partitions": _of_jobs("avoid_partitions", _NAMES),
-    "gpu-memory": Setting(f"{_BATCH}gpu_memory", _gpu_memory, lambda value: _gpu_memory(_NAMES(value))),
-    "nodes": Setting(f"{_BATCH}nodes", _NODES, _NODES),
+    "gpu-memory": Setting(f"{BATCH}gpu_memory", _gpu_memory, lambda value: _gpu_memory(_NAMES(value))),
+    "nodes": Setting(f"{BATCH}nodes", _NODES, _NODES),
     "requeue": Setting(
-        f"{_BATCH}requeue",
+        f"{BATCH}requeue",
         lambda text: str(_flag_text(text)).lower(),
         lambda value: str(_FLAG(value)).lower(),
     ),
-    "ask-every": Setting(
-        f"{_BATCH}interval_s", lambda text: str(parse_duration(text)), lambda value: str(_SPAN(value))
-    ),
+    "ask-every": Setting(f"{BATCH}interval_s", lambda text: str(parse_duration(text)), lambda value: str(_SPAN(value))),
     "submissions": Setting(
-        f"{_BATCH}submissions", lambda text: str(_whole_text(text)), lambda value: str(_WHOLE(value))
+        f"{BATCH}submissions", lambda text: str(_whole_text(text)), lambda value: str(_WHOLE(value))
     ),
-    "most-jobs": Setting(f"{_BATCH}most_jobs", lambda text: str(_whole_text(text)), lambda value: str(_WHOLE(value))),
+    "most-jobs": Setting(f"{BATCH}most_jobs", lambda text: str(_whole_text(text)), lambda value: str(_WHOLE(value))),
 }

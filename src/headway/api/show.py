@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import Struct, field, to_builtins
+from msgspec import Struct, field, structs, to_builtins
 
 from headway.api.keywords import settled
 from headway.api.reading import config_values, read_instance_file
@@ -92,6 +92,7 @@ def show(workflow: str | Path = "workflow.yaml", settings: ShowSettings | None =
         check_target(target, force=asked.force, folder=False)
     inside = Path(workflow) / "workflow.yaml"
     instance = read_instance_file(inside if inside.is_file() else Path(workflow), config_values(asked.set))
+    instance = structs.replace(instance, workflow=instance.workflow.with_stand_ins())
     result = ShowResult(asked, instance, shape_of(instance), [] if asked.output is None else [asked.output])
     if target is not None:
         write_whole(target, (f"{line}\n" for line in result.lines(form)))

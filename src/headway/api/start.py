@@ -46,5 +46,6 @@ def start(
             source=what.source,
             observers=[*observers, watching, Saving(progress.summary, what.directory)],
             warn=warn,
+            explain=what.explain,
         )
     return ended(folder, progress, what.settings)

@@ -1,11 +1,15 @@
-"""The tasks of a category and their states: the answer of `why` and `logs` to a name that means several tasks."""
+"""Several tasks and their states: the answer of `why` and `logs` to a category or a pattern."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 from msgspec import Struct
 
 from headway.api.answers import Answer
-from headway.journal.base import Journal
+from headway.api.finding import state_in
+from headway.journal.folder import RunFolder
+from headway.journal.sqlite import SqliteJournal
 from headway.report.run.task_usage import TaskUsage
 
 
@@ -18,13 +22,16 @@ class TaskState(Struct, frozen=True):
 
 
 class TaskList(Answer, frozen=True):
-    """The tasks of a category."""
+    """The tasks that `asked` means: a category, or else a pattern, with `category` None."""
 
-    category: str
+    asked: str
+    category: str | None
     tasks: list[TaskState]
 
 
-def list_tasks(journal: Journal, category: str) -> TaskList:
-    """Return the category's tasks and their states, as far as the journal tells."""
-    rows = [row for row in TaskUsage.of(journal).rows() if row.category == category]
-    return TaskList(category, [TaskState(row.name, row.state, row.figures.attempts) for row in rows])
+def list_tasks(folder: RunFolder, journal: SqliteJournal, asked: str, ids: Collection[str]) -> TaskList:
+    """Return the tasks with these ids and their states, as far as the journal tells."""
+    wanted = set(ids)
+    rows = [row for row in TaskUsage.of(journal).rows(state_in(folder, journal)) if row.name in wanted]
+    category = asked if any(row.category == asked for row in rows) else None
+    return TaskList(asked, category, [TaskState(row.name, row.state, row.figures.attempts) for row in rows])

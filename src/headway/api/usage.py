@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from headway.api.answers import Answer
-from headway.api.finding import find_run, manager_of, reading
+from headway.api.finding import find_run, manager_of, reading, state_of
+from headway.api.matching import choose
 from headway.api.nearest import nearest
 from headway.model.errors import InputError
-from headway.report.run.task_usage import By, CategoryUsage, Row, TaskUsage, flat, total_of
+from headway.report.run.story import tasks_of
+from headway.report.run.task_usage import By, CategoryUsage, PartUsage, Row, TaskUsage, flat, total_of
 from headway.report.run.usage_table import SORTS
 
 
@@ -40,25 +43,29 @@ def usage(
     *,
     by: By | None = None,
     category: str | None = None,
+    only: Sequence[str] = (),
     sort: str = "memory-waste",
     top: int | None = None,
 ) -> RunUsage:
     """Return what the tasks of a run (by default the newest) asked for and used, the largest waste first.
 
-    `by` is `category` (the default) or `task` (the default if one `category` is chosen); `sort` is a column of the
-    table, such as `memory-waste`, `cores-busy` or `run-time`; `top` limits the number of rows.
+    `category` is the name of a category or a task, or a pattern; `only` chooses tasks by the values of their columns:
+    `["sample=s1,s2"]`. `by` is `category` (the default) or `task` (the default if there is a `category`); `sort` is a
+    column of the table, such as `memory-waste`, `cores-busy` or `run-time`; `top` limits the number of rows.
     """
     folder = find_run(Path(directory), run)
     if sort not in SORTS:
         raise InputError(f"there is no column {sort!r} to sort by", todo=nearest(sort, SORTS, otherwise="there are"))
     by = by or ("task" if category is not None else "category")
+    names = [] if category is None else [category]
+    some = bool(names or only)
     with reading(folder) as journal:
-        summary = (TaskUsage if by == "task" else CategoryUsage).of(journal)
-    state = summary.finished or ("running" if manager_of(folder, summary) else "interrupted")
-    rows = [row for row in summary.rows() if category in (None, row.category)]
-    if category is not None and not rows:
-        todo = nearest(category, dict.fromkeys(row.category for row in summary.rows()), otherwise="there are")
-        raise InputError(f"run {folder.run} has no category {category!r}", todo=todo)
+        lacking = f"run {folder.run} has no category or task"
+        chosen = set(choose(names, only, tasks_of(journal), lacking)) if some else set()
+        empty = TaskUsage() if by == "task" else PartUsage(chosen=chosen) if some else CategoryUsage()
+        summary = empty.read(journal)
+    state = state_of(summary, manager_of(folder, summary))
+    rows = [row for row in summary.rows(state) if not some or by == "category" or row.name in chosen]
     total = total_of(rows)
     rows.sort(key=SORTS[sort])
     name = summary.settings.name if summary.settings else ""

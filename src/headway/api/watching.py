@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.api.cancel import cancel
-from headway.api.finding import find_run, manager_of
+from headway.api.finding import find_run, manager_of, state_of
 from headway.api.logs import TaskLogs, logs
 from headway.api.why import Explanation, why
 from headway.journal.folder import Manager
@@ -62,7 +62,7 @@ class Watch:
     @property
     def state(self) -> str:
         """The run's state, as `headway status` calls it."""
-        return self.summary.finished or ("running" if self.manager else "interrupted")
+        return state_of(self.summary, self.manager)
 
     def close(self) -> None:
         """Let go of the journal."""

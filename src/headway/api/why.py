@@ -6,13 +6,19 @@ import os
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct, structs, to_builtins
 
-from headway.api.finding import find_run_of, find_tasks, reading
+from headway.api.finding import find_run_of, find_tasks, reading, state_in
+from headway.api.saved_summary import summary_of
 from headway.api.task_list import TaskList, list_tasks
+from headway.journal.folder import RunFolder
+from headway.journal.sqlite import SqliteJournal
+from headway.model.command_as_run import command_as_run
 from headway.model.outcome import Measured, Usage
+from headway.model.task import Task
 from headway.report.run.story import Attempt, Story, story_of, tasks_of
 from headway.report.run.summary import QueuedJob
+from headway.workers.full_disk import is_full, largest_tasks
 
 
 class Explanation(Struct, frozen=True):
@@ -38,20 +44,35 @@ class Explanation(Struct, frozen=True):
             "waits_for": story.waits_for,
             "waits_for_jobs": [_job(job) for job in story.jobs],
             "without_nodes": story.without_nodes.message if story.without_nodes else None,
+            "full_disk": story.full_disk or None,
             "given_up": structs.asdict(story.given_up) if story.given_up else None,
-            "attempts": [_attempt(attempt) for attempt in story.attempts],
+            "settings": to_builtins(story.settings.chosen) if story.settings else [],
+            "attempts": [_attempt(attempt, story.task) for attempt in story.attempts],
         }
 
 
 def why(task: str, run: str | None = None, directory: str | os.PathLike[str] = ".") -> Explanation | TaskList:
-    """Explain a task of a run (by default the newest); the name of a category with several tasks lists them."""
+    """Explain a task of a run (by default the newest); a category or pattern with several tasks lists them."""
     folder = find_run_of(task, Path(directory), run)
     with reading(folder) as journal:
         tasks = tasks_of(journal)
-        found = find_tasks(task, tasks, folder.run)
+        found = find_tasks(task, journal, folder.run)
         if len(found) > 1:
-            return list_tasks(journal, task)
-        return Explanation(story_of(journal, found[0], tasks))
+            return list_tasks(folder, journal, task, [each.id for each in found])
+        story = story_of(journal, found[0], tasks)
+        if story.state == "running" and state_in(folder, journal) != "running":
+            story.state = "interrupted"
+        if story.state in ("interrupted", "failed") and is_full(folder.path):
+            story.full_disk = _full_disk(folder, journal)
+        return Explanation(story)
+
+
+def _full_disk(folder: RunFolder, journal: SqliteJournal) -> str:
+    """Return a sentence about the full disk, with the unfinished tasks that take most of it."""
+    summary = summary_of(folder, journal)
+    unfinished = [*summary.running, *summary.troubles, *summary.failures]
+    largest = largest_tasks({task: folder.attempt(task, 1).parent for task in unfinished})
+    return "its disk is full" + (f"; of the unfinished tasks, these take most of it: {largest}" if largest else "")
 
 
 def _job(job: QueuedJob) -> dict[str, Any]:
@@ -64,10 +85,11 @@ def _job(job: QueuedJob) -> dict[str, Any]:
     }
 
 
-def _attempt(attempt: Attempt) -> dict[str, Any]:
+def _attempt(attempt: Attempt, task: Task) -> dict[str, Any]:
     launch, outcome = attempt.launch, attempt.outcome
     return {
         "attempt": launch.attempt,
+        "command": command_as_run(task, launch.ceiling or launch.resources),
         "node": launch.node,
         "launched_at": launch.at,
         "partition": attempt.job.partition if attempt.job else None,

@@ -17,23 +17,30 @@ from headway.report.words import count, harmless
 _MOST = 20
 
 
-@click.command("clean", short_help="Delete old runs, sandboxes and environments that nothing needs.")
+@click.command("clean", short_help="Delete old runs, sandboxes, environments and files that nothing needs.")
 @option("--keep N", "Keep the newest N runs.", type=COUNT, default=1)
 @option("--unfinished", "Also delete old runs that could be resumed.", is_flag=True)
+@option("--orphans", "Only files that earlier runs made and that belong to no task now.", is_flag=True)
 @option("-n --dry-run", "Only say what would be deleted.", is_flag=True)
 @option("-y --yes", "Do not ask.", is_flag=True)
 @directory_option
 @json_option
-def command(keep: int, unfinished: bool, dry_run: bool, yes: bool, directory: Path, as_json: bool) -> int:
-    """Delete folders of old runs, sandboxes of failed attempts and unused environments: say which, ask, delete.
+def command(
+    keep: int, unfinished: bool, orphans: bool, dry_run: bool, yes: bool, directory: Path, as_json: bool
+) -> int:
+    """Delete old runs, sandboxes of failed attempts, unused environments and orphans: say which, ask, delete.
 
     The newest run stays, and what can be resumed. Results are not touched and are found again by the next
     `headway run`; what was learned stays, too. The logs of a task go with the run in which it was executed.
+
+    Orphans are files that earlier runs made and that belong to no task now, for example after a row was removed from
+    a sample sheet. A file that you have changed since is yours, and stays.
 
     \b
     Examples:
       headway clean -n         what is there, and how large is it?
       headway clean --keep 5
+      headway clean --orphans  only results of tasks that are gone
       headway clean --yes --unfinished
     """
 
@@ -42,7 +49,7 @@ def command(keep: int, unfinished: bool, dry_run: bool, yes: bool, directory: Pa
             _print(found)
         return yes or (not as_json and sys.stdin.isatty() and click.confirm("delete this?"))
 
-    done = clean(directory, keep=keep, unfinished=unfinished, dry_run=dry_run, confirm=confirm)
+    done = clean(directory, keep=keep, unfinished=unfinished, only_orphans=orphans, dry_run=dry_run, confirm=confirm)
     if as_json:
         print_json(done.document())
     elif dry_run or not done.found:

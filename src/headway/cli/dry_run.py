@@ -9,13 +9,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from headway.api.preview import FAILS, MAY_RUN, RUNS, STANDS, Preview, Verdict
+from headway.api.preview import FAILS, LATER, MAY_RUN, RUNS, STANDS, Preview, Verdict
 from headway.cli.output import console_for, print_json
-from headway.report.saying import say
+from headway.report.run.orphans import orphan_sentence
+from headway.report.saying import say, show
 from headway.report.words import count, harmless
 
 _MOST_ALIKE = 5  # tasks of one category with the same verdict that are listed one by one
-_STYLES = {RUNS: "bold green", MAY_RUN: "yellow", STANDS: "dim", FAILS: "bold red"}
+_STYLES = {RUNS: "bold green", MAY_RUN: "yellow", STANDS: "dim", FAILS: "bold red", LATER: "cyan"}
 
 
 def print_preview(plan: Preview, *, quiet: bool, as_json: bool) -> int:
@@ -50,14 +51,19 @@ def _print(console: Console, plan: Preview) -> None:
         if len(group) > len(listed):
             grid.add_row(Text(f"… {len(group) - len(listed):,} more", style="dim"), _label(group[0].verdict), "")
     console.print(grid)
+    if sentence := orphan_sentence(plan.orphans):
+        show(console, "", sentence, style="yellow")
 
 
 def _headline(plan: Preview, counts: Counter[str]) -> Text:
     stands = "result stands" if counts[STANDS] == 1 else "results stand"
-    words = {RUNS: "would run", MAY_RUN: "may run", FAILS: "would fail", STANDS: stands}
+    later = "kind of task comes later" if counts[LATER] == 1 else "kinds of tasks come later"
+    words = {RUNS: "would run", MAY_RUN: "may run", FAILS: "would fail", STANDS: stands, LATER: later}
     told = ", ".join(f"{counts[verdict]:,} {text}" for verdict, text in words.items() if counts[verdict])
     name = harmless(plan.name)
-    return Text.assemble((name, "bold"), f": {count(len(plan.verdicts), 'task')} on {plan.limits}: {told}")
+    at_least = "at least " if counts[LATER] else ""
+    tasks = f"{at_least}{count(len(plan.verdicts) - counts[LATER], 'task')}"
+    return Text.assemble((name, "bold"), f": {tasks} on {plan.limits}: {told}")
 
 
 def _label(verdict: str) -> Text:

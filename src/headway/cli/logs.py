@@ -28,7 +28,8 @@ def command(
 ) -> int:
     """Show what TASK wrote to its standard output and standard error, also while it is running.
 
-    The name of a category with several tasks lists them. If an earlier run's result was reused, its log is shown.
+    A category, or a pattern with * and ?, that means several tasks lists them. If an earlier run's
+    result was reused, its log is shown.
 
     \b
     Examples:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import NoReturn
@@ -60,5 +61,9 @@ def main(begin: Callable[[], None] | None = None) -> NoReturn:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:  # a character that the encoding lacks becomes a question mark
             reconfigure(errors="replace")
+    if "_HEADWAY_COMPLETE" in os.environ:
+        from headway.cli.completion import register
+
+        register()
     cli.main(obj=begin)
     raise AssertionError("cli.main exits")

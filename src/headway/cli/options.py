@@ -68,6 +68,8 @@ def _set_values(ctx: click.Context, parameter: click.Parameter, given: tuple[str
         if not text.partition("=")[0].strip() or "=" not in text:
             todo = "write for example --set genome=hg38"
             raise InputError(f"{text!r} is not a name with a value", where="--set", todo=todo)
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            raise InputError(f"{text!r} is not text in UTF-8", where="--set", todo="write it in UTF-8")
     return {name.strip(): value for name, _, value in (text.partition("=") for text in given)}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -71,12 +71,9 @@ def _show(console: Console, status: PoolStatus) -> None:
 @_name
 @option("--idle idle_s", "End when no workflow has used the pool for this time, such as 10m.", type=SPAN)
 @option("--group GROUP", "Let users of this group reach the pool on this host; invite those who may use it.")
-@option("--listen HOST:PORT", "Let those with an invitation reach the pool from other hosts.")
-@option("--folder folders DIR", "Members' workflows must lie in this folder; may be repeated.", multiple=True)
-@option("--confined/--unconfined", "Keep tasks of a pool with folders from all else of this account.", default=None)
 @service_options
 @json_option
-def start(name: str, idle_s: float | None, settings: RunSettings, as_json: bool, **sharing: Any) -> int:
+def start(name: str, idle_s: float | None, group: str | None, settings: RunSettings, as_json: bool) -> int:
     """Start the pool NAME, or go on with it after it was stopped or killed.
 
     A NAME with a slash is the pool's directory. Ctrl-C lets running tasks end and starts no others; Ctrl-C again
@@ -88,7 +85,7 @@ def start(name: str, idle_s: float | None, settings: RunSettings, as_json: bool,
     from headway.cli.watching import watch
 
     return watch(
-        lambda progress: start_pool(name, settings, idle_s=idle_s, progress=progress, warn=warn, **sharing),
+        lambda progress: start_pool(name, settings, idle_s=idle_s, group=group, progress=progress, warn=warn),
         quiet=settings.quiet,
         as_json=as_json,
     )

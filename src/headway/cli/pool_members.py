@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 
-from headway.cli.options import CORES, FILE, SIZE, answers, option
+from headway.cli.options import CORES, SIZE, answers, option
 from headway.model.units import format_bytes
 from headway.report.columns import Field, table_lines
 from headway.report.saying import show
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 _member = click.argument("member")
 _name = click.argument("name", default="default", metavar="[NAME]")
-_BY = {"user": "user of this host", "token": "invitation"}
 
 
 def _cores(each: PoolShare) -> str:
@@ -32,13 +32,11 @@ _FIELDS = (
     Field("", "weight", lambda each: f"{each.weight:g}", 100),
     Field("at most", "cores", _cores, 90),
     Field("at most", "memory", _memory, 80),
-    Field("", "known by", lambda each: _BY[each.by], 70),
 )
 
 
 def _show(console: Console, found: PoolMembers) -> None:
-    reached = [f"group {found.group}"] * bool(found.group) + [f"address {found.listen}"] * bool(found.listen)
-    show(console, f"pool {found.pool}: {' and '.join(reached) or 'its owner only'}; folders {', '.join(found.folders)}")
+    show(console, f"pool {found.pool}: {f'group {found.group}' if found.group else 'its owner only'}")
     if not found.members:
         show(console, "it has no members")
         return
@@ -52,28 +50,30 @@ def _show(console: Console, found: PoolMembers) -> None:
 @option("--weight NUMBER", "The member's part of the pool against that of others.", type=float, default=1.0)
 @option("--cores", "The most cores that the member's tasks hold at a time.", type=CORES)
 @option("--memory memory_bytes", "The most memory that they hold at a time, such as 64GB.", type=SIZE)
-@option(
-    "--to FILE", "Write an invitation: who has the file is the member, on any host that can reach the pool.", type=FILE
-)
+@option("--i-trust-them", "Do not ask whether the member may do everything that this account can.", is_flag=True)
 @answers(lambda _, invited: click.echo(invited.message))
 def invite(
-    member: str, name: str, weight: float, cores: float | None, memory_bytes: float | None, to: str | None
+    member: str, name: str, weight: float, cores: float | None, memory_bytes: float | None, i_trust_them: bool
 ) -> Invited:
-    """Let MEMBER, a user of this host, use the pool NAME. What members run there runs as the pool's account.
+    """Let MEMBER, a user of this host, use the pool NAME.
+
+    What members run there runs as the pool's account: a member can read, change and delete whatever that account can.
+    Where people do not trust each other so far, each runs a pool of their own (`headway docs members`).
 
     \b
     Examples:
-      headway pool start /srv/pool --group lab --folder /srv/work &
+      headway pool start /srv/pool --group lab &
       headway pool invite anna /srv/pool --weight 2 --cores 64
-      headway run --pool /srv/pool                    (by anna, in a folder of /srv/work)
-      headway pool invite ben /srv/pool --to ben.invitation
-      headway run --pool ./ben.invitation             (by ben, on another host)
+      headway run --pool /srv/pool                    (by anna)
     """
-    from headway.api.members import invite
+    from headway.api.members import invite, members, what_it_means
 
     if not 0 < weight < 1e6:
         raise click.BadParameter("must be above 0", param_hint="--weight")
-    return invite(member, name, weight=weight, cores=cores, memory_bytes=memory_bytes, to=to)
+    is_new = all(each.name != member for each in members(name).members)
+    if is_new and not i_trust_them and sys.stdin.isatty():
+        i_trust_them = click.confirm(f"{what_it_means(member)}.\nInvite {member}?", abort=True, err=True)
+    return invite(member, name, weight=weight, cores=cores, memory_bytes=memory_bytes, i_trust_them=i_trust_them)
 
 
 @click.command("members", short_help="Show who may use a pool.")

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headway.api.choices import DEFAULT_PLAN, METHODS
+from headway.api.choices import DEFAULT_PLAN, METHODS, SANDBOXES
 from headway.cli.completion import complete_sizer, complete_task
 from headway.cli.job_options import JOB_OPTIONS, batch_of
 from headway.cli.manager_options import MANAGER_OPTIONS
 from headway.cli.notify_options import NOTIFY_OPTIONS, keep_from_tasks
 from headway.cli.options import BUDGET, CORES, PREFERENCE, SHARE, SIZE, SPAN, Function, option, set_option
+from headway.cli.task_options import TASK_OPTIONS
 from headway.log_setup import LEVEL_VARIABLE, LEVELS, set_up_logging
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ def _file_or_task(ctx: click.Context, _: click.Parameter, tasks: tuple[str, ...]
     """Return the tasks: all arguments but the first, or all if the first does not name a workflow file."""
     from headway.api.reading import names_file
 
-    first = ctx.params["workflow"]
-    if names_file(first):
+    if names_file(first := ctx.params["workflow"]):
         return tasks
     ctx.params["workflow"] = Path(DEFAULT_FILE)
     return (str(first), *tasks)
@@ -43,8 +43,8 @@ _WORKFLOW: Sequence[Option[Any]] = (
     set_option("config"),
     option("-k/-K --keep-going/--no-keep-going", "After a failure, go on with all tasks that do not depend on it."),
     option("--again", "Run all tasks, also those that have not changed.", is_flag=True),
-    option("--force TASK", "Run this task although nothing changed; repeatable.", multiple=True),
-    option("--until TASK", "Run nothing that comes after this task; repeatable.", multiple=True),
+    *TASK_OPTIONS,
+    option("--sandbox", "strict: tasks see their inputs and nothing else of your files.", type=click.Choice(SANDBOXES)),
     option("--pool NAME", "Run tasks in this pool, beside other workflows.", is_flag=False, flag_value="default"),
     click.argument("tasks", nargs=-1, metavar="[TASK]...", callback=_file_or_task, shell_complete=complete_task),
 )
@@ -73,6 +73,7 @@ _POLICIES: Sequence[Option[Any]] = (
 _SUPERVISION: Sequence[Option[Any]] = (
     option("--measure", "How tasks are measured; see `headway doctor`.", type=click.Choice(METHODS), default="auto"),
     option("--grace grace_s", "Time between SIGTERM and SIGKILL for a task that must end.", type=SPAN, default="5s"),
+    option("--linger linger_s", "How long a job without a manager and without tasks waits.", type=SPAN, default="2m"),
     option("--log-level", "Log to standard error, or in the run's manager.log.", type=click.Choice(LEVELS)),
     option("--report/--no-report", "At its end, write a page about the run: report-RUN.html beside the workflow."),
     option("-q --quiet", "Show no progress and no table: only errors and the exit code.", is_flag=True),

@@ -1,4 +1,4 @@
-"""Print the tasks of a category: what `why` and `logs` answer to a name that means several tasks."""
+"""Print several tasks: what `why` and `logs` answer to a category or a pattern."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _RANKS = ("failed", "running", "to be retried", "waiting", "cut off", "succeeded
 def print_task_list(console: Console, listed: TaskList, verb: str) -> None:
     """Print the tasks and their states, failed ones first."""
     ranked = sorted(listed.tasks, key=lambda task: _RANKS.index(task.state))
-    console.print(f"{harmless(listed.category)} is a category of {len(ranked):,} tasks:")
+    means = "fits" if listed.category is None else "is a category of"
+    show(console, f"{harmless(listed.asked)} {means} {len(ranked):,} tasks:")
     width = min(50, max(len(task.task) for task in ranked[:_MOST]))
     for task in ranked[:_MOST]:
         more = f", {task.attempts} attempts" if task.attempts > 1 else ""

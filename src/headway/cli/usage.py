@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -10,8 +11,10 @@ from rich.console import Console
 from rich.text import Text
 
 from headway.api.usage import RunUsage, usage
-from headway.cli.options import COUNT, directory_option, json_option, option, run_argument
+from headway.cli.completion import complete_run_or_task, complete_task
+from headway.cli.options import COUNT, directory_option, json_option, option
 from headway.cli.output import console_for, print_json
+from headway.cli.task_options import only_option
 from headway.model.errors import InputError
 from headway.report.columns import one_line
 from headway.report.csv_rows import csv_lines
@@ -24,9 +27,14 @@ _MOST_TASKS = 20
 
 
 @click.command("usage", short_help="Show what tasks asked for and what they used.")
-@run_argument
+@click.argument("names", nargs=-1, metavar="[RUN] [TASK]", shell_complete=complete_run_or_task)
 @option("--by", "One line per category (default), or per task.", type=click.Choice(["category", "task"]))
-@option("--category NAME", "Only this category; its tasks, unless --by says otherwise.")
+@option(
+    "--category NAME",
+    "As TASK: only this category, task or pattern; by task unless --by says otherwise.",
+    shell_complete=complete_task,
+)
+@only_option
 @option(
     "--sort COLUMN",
     f"Sort by this column, worst first: {', '.join(SORTS)}.",
@@ -38,9 +46,19 @@ _MOST_TASKS = 20
 @directory_option
 @json_option
 def command(
-    sort: str, by: By | None, category: str | None, top: int | None, as_csv: bool, as_json: bool, **of: Any
+    names: tuple[str, ...],
+    sort: str,
+    by: By | None,
+    category: str | None,
+    only: tuple[str, ...],
+    top: int | None,
+    as_csv: bool,
+    as_json: bool,
+    **of: Any,
 ) -> int:
     """Show what the tasks of RUN (by default the newest) asked for and what they used, the largest waste first.
+
+    With TASK, a category, a task or a pattern with * and ?, only what it means, by task.
 
     By category, asked and used are means; by task, they are those of the last attempt. Attempts, run time, waste and
     AWE are those of all attempts. AWE is useful use divided by all that was given, each times its run time; busy is CPU
@@ -50,15 +68,18 @@ def command(
     Examples:
       headway usage
       headway usage --by task --sort cores-busy --top 10
-      headway usage 3 --category align
+      headway usage 'align[s1?]'
+      headway usage 3 '*[s1]' --by category
+      headway usage --only sample=s1,s2
       headway usage --by task --csv > usage.csv
     """
     if as_csv and as_json:
         raise InputError("--csv and --json contradict each other", todo="leave one out")
+    run, category = _run_and_task(names, category)
     by = by or ("task" if category is not None else "category")
     plain = not as_csv and not as_json
     most = top or (_MOST_TASKS if plain and by == "task" else None)
-    found = usage(**of, by=by, category=category, sort=sort, top=most)
+    found = usage(run, **of, by=by, category=category, only=only, sort=sort, top=most)
     if as_csv:
         sys.stdout.writelines(csv_lines(found.document()["rows"]))
         sys.stdout.flush()
@@ -67,6 +88,15 @@ def command(
     else:
         _print(console_for(), found)
     return 0
+
+
+def _run_and_task(names: Sequence[str], category: str | None) -> tuple[str | None, str | None]:
+    """Return the run, which is a number, and the task that the arguments name."""
+    run = names[0] if names and names[0].isdecimal() else None
+    tasks = [*names[0 if run is None else 1 :], *([] if category is None else [category])]
+    if len(tasks) > 1:
+        raise InputError(f"{tasks[1]!r} is one name too many", todo="give one task, category or pattern, after the run")
+    return run, tasks[0] if tasks else None
 
 
 def _print(console: Console, found: RunUsage) -> None:

@@ -11,7 +11,7 @@ VERBS = {
     "attach": "Follow a run in the background until it ends.",
     "cancel": "Stop a run at once, resumable.",
     "runs": "List the runs of a directory.",
-    "clean": "Delete old runs, sandboxes and environments that nothing needs.",
+    "clean": "Delete old runs, sandboxes, environments and files that nothing needs.",
     "logs": "Show what a task wrote.",
     "why": "Explain what happened to a task, and why.",
     "usage": "Show what tasks asked for and what they used.",

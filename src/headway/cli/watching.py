@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,8 @@ from headway.report.streams import silence
 
 if TYPE_CHECKING:
     from headway.api.run_result import RunResult
+    from headway.api.runnable import Scale
+    from headway.api.settings import RunSettings
 
 EXIT_CODES = {"succeeded": 0, "failed": 1, "stopped": 130}
 
@@ -52,3 +54,15 @@ def watch(drive: Callable[[Progress], RunResult], *, quiet: bool, as_json: bool)
         except OSError:  # the reader is gone, or the disk full; the exit code still tells
             silence(console.file)
     return EXIT_CODES.get(result.state, 130)
+
+
+def run_watched(workflow: Path, settings: RunSettings, stand_ins: Scale | None, *, serve: bool, as_json: bool) -> int:
+    """Run a workflow and show how it goes on, with `serve` also in a browser; return the exit code."""
+    from headway.api.start import start
+
+    with showing(workflow.absolute().parent) if serve else nullcontext():
+        return watch(
+            lambda progress: start(workflow, None, settings, stand_ins=stand_ins, progress=progress, warn=warn),
+            quiet=settings.quiet,
+            as_json=as_json,
+        )

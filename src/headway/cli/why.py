@@ -30,6 +30,8 @@ def _print(console: Console, answer: Explanation | TaskList) -> None:
 def command(task: str, run: str | None, directory: Path) -> Explanation | TaskList:
     """Explain TASK: why it ran, and for each attempt what it was given and why, what it used, and how it ended.
 
+    A category, or a pattern with * and ?, that means several tasks lists them.
+
     --json holds every figure that a decision was made from, so that the decision can be computed again.
 
     \b
@@ -42,6 +44,7 @@ def command(task: str, run: str | None, directory: Path) -> Explanation | TaskLi
     Examples:
       headway why total
       headway why 'count[ab]' --run 3
+      headway why '*[ab]'
       headway why total --json | jq '.attempts[0].why.memory_bytes'
     """
     return why(task, run, directory)

@@ -33,14 +33,13 @@ class RunJobs(Struct, frozen=True):
     uid: str
     workflow_directory: str
     folder: Path
-    linger_s: float = 600.0
+    linger_s: float = 120.0
     grace_s: float = 5.0
     method: str = "auto"
-    confined_to: tuple[str, ...] = ()
 
     def order(self, tag: str) -> SupervisorSettings:
         """The settings for the supervisor of a job."""
-        told = (self.linger_s, self.grace_s, self.method, self.confined_to)
+        told = (self.linger_s, self.grace_s, self.method)
         return SupervisorSettings(self.uid, tag, socket.gethostname(), self.workflow_directory, *told)
 
 

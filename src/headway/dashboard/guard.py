@@ -7,8 +7,7 @@ import hmac
 import secrets
 from base64 import b64encode
 from hashlib import sha256
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from msgspec import Struct
 from starlette.datastructures import Headers, MutableHeaders
@@ -139,7 +138,9 @@ class Guard:
         return ""
 
     def _who(self, scope: Scope, headers: Headers) -> tuple[str, Response | None]:
-        """The role of the caller; or the answer that puts a token from the address into a cookie."""
+        """The role of the caller; or an answer: to an address that is none, or that puts its token into a cookie."""
+        if not scope["query_string"].isascii():  # the router could not read it
+            return "", PlainTextResponse("An address holds ASCII characters only; write others as %XX.\n", 400)
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
             return self._keys.role(bearer.strip()), None
@@ -151,12 +152,15 @@ class Guard:
                 return role, None
             rest = urlencode([pair for pair in query if pair[0] != "token"])
             return role, self._welcome(tokens[0], _own_path(scope["path"]) + (f"?{rest}" if rest else ""), headers)
-        try:
-            cookies = SimpleCookie(headers.get("cookie", ""))
-        except CookieError:
-            return "", None
-        morsel = cookies.get(self._keys.cookie)
-        return self._keys.role(morsel.value) if morsel else "", None
+        return self._keys.role(self._token_in_cookie(headers)), None
+
+    def _token_in_cookie(self, headers: Headers) -> str:
+        """The token in the cookie that `_welcome` sets; empty if there is none.
+
+        The parser of the standard library takes quadratic time for backslashes in quotes.
+        """
+        pairs = (pair.strip().partition("=") for pair in headers.get("cookie", "").split(";"))
+        return next((unquote(value) for name, _, value in pairs if name == self._keys.cookie), "")
 
     def _welcome(self, token: str, path: str, headers: Headers) -> Response:
         """Put the token into a cookie and clean the address."""
@@ -166,7 +170,7 @@ class Guard:
             answer: Response = HTMLResponse(f'{text}<meta http-equiv="refresh" content="0;url=/"><a href="/">Open</a>')
         else:
             answer = RedirectResponse(path, 303)
-        answer.set_cookie(self._keys.cookie, token, httponly=True, samesite="strict", path="/")
+        answer.set_cookie(self._keys.cookie, quote(token, safe=""), httponly=True, samesite="strict", path="/")
         return answer
 
 

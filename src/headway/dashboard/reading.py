@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Protocol
 
-from headway.api.finding import manager_of
+from headway.api.finding import manager_of, state_of
 from headway.journal.folder import RunFolder
 from headway.journal.sqlite import MOST_AT_ONCE, JournalTail
 from headway.model.errors import HeadwayError
@@ -59,7 +59,7 @@ class Reading:
 
     def state(self) -> str:
         """How the run is now, as `headway status` says it."""
-        return self.summary.finished or ("running" if manager_of(self.folder, self.summary) else "interrupted")
+        return state_of(self.summary, manager_of(self.folder, self.summary))
 
     def close(self) -> None:
         """Let go of the journal."""

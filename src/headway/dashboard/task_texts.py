@@ -18,7 +18,7 @@ from headway.report.run.story_text import tell
 
 MOST_BYTES = 64_000  # of a log, from its end
 WIDTHS = (38, 140)  # letters in a line
-_ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[@-Z\\-_])")
+_ESCAPES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[@-Z\\-_])")
 _CONTROLS = re.compile(r"[^\t\n\x20-\x7e\xa0-\U0010ffff]")
 _REMEMBERED = 200
 

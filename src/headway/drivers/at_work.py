@@ -40,13 +40,17 @@ class LocalRun(Struct, frozen=True):
         return f"{self.name} in {self.directory} ({self.takes})"
 
     @property
+    def is_managed(self) -> bool:
+        """Whether its manager is at work."""
+        manager = Project(Path(self.directory)).manager()
+        return manager is not None and manager.is_here and manager.run == self.run
+
+    @property
     def lives(self) -> bool:
-        """Whether its manager is at work, or a supervisor still runs its tasks."""
-        project = Project(Path(self.directory))
-        manager = project.manager()
-        if manager is not None and manager.is_here and manager.run == self.run:
+        """Whether its manager is at work, or a supervisor still runs its tasks or waits for a manager."""
+        if self.is_managed:
             return True
-        jobs = RunFolder(project.path / "runs" / self.run).jobs
+        jobs = RunFolder(Project(Path(self.directory)).path / "runs" / self.run).jobs
         tags = [folder.name for folder in jobs.iterdir()] if jobs.is_dir() else []
         return bool(LocalMachine(RunJobs("", self.directory, jobs)).find(tags))
 
@@ -93,7 +97,7 @@ def others_at_work(run: LocalRun | None = None) -> list[LocalRun]:
             continue
         try:
             if other.lives:
-                found.append(other)
+                found += [other] if other not in found else []  # a resumed run has written another file
             else:
                 file.unlink(missing_ok=True)
         except OSError:  # its directory cannot be read any more

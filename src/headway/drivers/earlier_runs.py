@@ -6,24 +6,30 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 
+from msgspec import structs
+
 from headway.clusters.local import live_supervisors
 from headway.drivers.assemble import assemble, bystander
+from headway.drivers.digests import Digests
+from headway.drivers.inputs import InputReader
 from headway.drivers.manager_jobs import live_manager_jobs
 from headway.drivers.recovery import settle
 from headway.drivers.run_history import RECORDED, RunHistory, Warn
-from headway.drivers.run_settings import RunSettings
+from headway.drivers.run_settings import LOCAL, RunSettings
+from headway.drivers.strays import MadeHere, find_strays
 from headway.drivers.targets import target_of
 from headway.engine.engine import Engine
 from headway.garbage import collecting_later
 from headway.journal.base import Journal
 from headway.journal.folder import Project, RunFolder
-from headway.journal.results import RESULTS_IN, known_results
+from headway.journal.results import RESULTS_IN, TASKS_IN, Earlier, earlier_in, orphans_among
 from headway.journal.sqlite import SqliteJournal
 from headway.model import records
 from headway.model.damage import DamagedError
 from headway.model.errors import BusyError, HeadwayError
-from headway.model.records import Known
 from headway.model.task import Task
+from headway.model.workflow import Workflow
+from headway.workers.attempt import AttemptFolder
 
 _NO_START = "a journal begins with its run's start"
 
@@ -61,11 +67,12 @@ def settings_in(folder: RunFolder) -> records.RunStarted:
         return first
 
 
-def earlier_results(project: Project, options: RunSettings, warn: Warn, *, read_only: bool = False) -> dict[str, Known]:
-    """Return the results of the newest run here that can be read, after its unfinished attempts are settled.
+def earlier_results(project: Project, options: RunSettings, warn: Warn, *, read_only: bool = False) -> Earlier:
+    """Return the results and files of the newest run here that can be read, after its attempts are settled.
 
     Runs whose journals are damaged are passed over with a warning. If there are no others, that is an error, unless
-    the user wants everything to run again. `read_only` leaves attempts as they are.
+    the user wants everything to run again: then results do not count, but it does which files earlier runs made.
+    `read_only` leaves attempts as they are.
     """
     first: DamagedError | None = None
     for folder in reversed(project.runs()):
@@ -78,20 +85,53 @@ def earlier_results(project: Project, options: RunSettings, warn: Warn, *, read_
                 raise
             _check_nothing_runs(folder)
             warn(f"run {folder.run} is passed over: {error.where}: {error.what}")
-            if options.again:
-                return {}  # results are not wanted
             first = first or (error if isinstance(error, DamagedError) else None)
-    if first is not None:
+    if first is not None and not options.again:
         raise first
-    return {}
+    return Earlier({}, {}, {})
 
 
-def _results(folder: RunFolder, options: RunSettings, warn: Warn, *, read_only: bool) -> dict[str, Known]:
+def _results(folder: RunFolder, options: RunSettings, warn: Warn, *, read_only: bool) -> Earlier:
     journal = SqliteJournal(folder.journal, read_only=read_only)
     with closing(journal), journal.careful():
         if _goes_on(journal) and not read_only:
             _end(folder, journal, options, warn)
-        return known_results(journal.replay(kinds=RESULTS_IN, brief=True))
+        return earlier_in(journal.replay(kinds=RESULTS_IN, brief=True))
+
+
+def made_here(project: Project, own: str) -> MadeHere:
+    """Return what says of a path whether an earlier run here made it, for a workflow that is about to be read."""
+
+    def read() -> Earlier:
+        newest = _newest(project)
+        return Earlier({}, {}, {}) if newest is None else earlier_in(newest)
+
+    return MadeHere(read, own, project.directory)
+
+
+def orphans(project: Project) -> list[str]:
+    """Return the files and directories here that runs made and that belong to no task of any workflow now."""
+    found = _newest(project)
+    if found is None or not isinstance(started := found[0], records.RunStarted):
+        return []
+    tasks = [task for record in found if isinstance(record, records.TasksAdded) for task in record.tasks]
+    of_run = Workflow(started.name, [structs.replace(task, parents=()) for task in tasks])
+    digests = Digests(project.path / "digests.db")
+    strays = find_strays(earlier_in(found), of_run, started.owner, project.directory, digests)
+    lost = [path for path, owner in strays.items() if not owner]
+    return orphans_among(lost, found, lambda path: (project.directory / path).is_dir())
+
+
+def _newest(project: Project) -> list[records.Event | records.Decision] | None:
+    """Return the records about results and tasks of the newest run here that can be read."""
+    for folder in reversed(project.runs()):
+        try:
+            journal = SqliteJournal(folder.journal, read_only=True)
+            with closing(journal), journal.careful():
+                return list(journal.replay(kinds={*RESULTS_IN, *TASKS_IN}, brief=True))
+        except DamagedError:
+            continue
+    return None
 
 
 def _goes_on(journal: Journal) -> bool:
@@ -108,7 +148,7 @@ def _end(folder: RunFolder, journal: SqliteJournal, options: RunSettings, warn: 
     check_not_managed(folder, engine.settings)
     cluster = target_of(engine.settings, folder, options).cluster
     live = [job.tag for job in engine.jobs.values() if job.live]
-    if cluster.find(live):
+    if cluster.find(live) and not _is_done_here(engine, folder):
         raise BusyError(
             f"run {folder.run} lost its manager and its tasks are still running",
             where=str(folder.directory),
@@ -116,6 +156,17 @@ def _end(folder: RunFolder, journal: SqliteJournal, options: RunSettings, warn: 
         )
     cluster.cancel(list(engine.jobs))  # processes that a dead supervisor may have left
     settle_all(engine, journal, folder, warn)
+
+
+def _is_done_here(engine: Engine, folder: RunFolder) -> bool:
+    """Whether supervisors on this machine only wait for a manager: every attempt has its result.
+
+    They do so for some time, for example after outputs could not be put in place.
+    """
+    if engine.settings.cluster != LOCAL:
+        return False  # jobs are kept: they may have waited long
+    attempts = ((state.task.id, state.attempts) for state in engine.running())
+    return all(AttemptFolder(folder.attempt(*each)).result() is not None for each in attempts)
 
 
 def _check_nothing_runs(folder: RunFolder) -> None:
@@ -147,8 +198,18 @@ def check_not_managed(folder: RunFolder, settings: records.RunStarted) -> None:
 
 
 def settle_all(engine: Engine, journal: SqliteJournal, folder: RunFolder, warn: Warn) -> None:
-    """Journal the ends of attempts that no manager saw, and record what the run taught."""
-    ended = settle(engine.running(), folder, time.time())
+    """Journal the ends of attempts that no manager saw, and record what the run taught.
+
+    A result stays where it is if its outputs cannot be put in place now: a resumed run tries it again.
+    """
+    inputs = InputReader(folder.directory, Digests())
+    ended: list[records.TaskEnded] = []
+    for state in engine.running():
+        try:
+            ended += settle([state], folder, time.time())
+        except (OSError, HeadwayError) as error:
+            warn(f"outputs of task {state.task.id} of run {folder.run} could not be put in place: {error}")
+    ended = [inputs.with_moves(event, engine.tasks[event.outcome.task].inputs) for event in ended]
     if ended:
         journal.append(ended)
     history = RunHistory(engine.settings.history, warn)

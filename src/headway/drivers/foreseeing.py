@@ -47,7 +47,8 @@ class Foreseeing:
                 above = [levels[parent] for parent in state.task.parents if parent in levels]
                 levels[task_id] = 1 + max(above, default=-1)
                 kinds.setdefault((levels[task_id], state.task.category), []).append(state)
-        return [self._kind(level, category, alike) for (level, category), alike in kinds.items()]
+        known = [self._kind(level, category, alike) for (level, category), alike in kinds.items()]
+        return [*known, *self._engine.to_come(None)]
 
     def _kind(self, level: int, category: str, alike: list[TaskState]) -> Coming:
         first = alike[0].task

@@ -49,7 +49,7 @@ def ask_for_fitting_gpus(
     tasks = [with_type(task) for task in workflow]
     if not told:
         return workflow
-    fitted = Workflow(workflow.name, tasks)
+    fitted = workflow.with_tasks(tasks)
     fitted.places = workflow.places
     return fitted
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec import structs
+
 from headway.drivers.digests import Digests
+from headway.drivers.strays import Strays
 from headway.model.errors import InputError
-from headway.model.outcome import Stamp
-from headway.model.records import InputsRead
+from headway.model.outcome import Ending, Stamp
+from headway.model.records import InputsRead, TaskEnded
 from headway.model.task import Task, is_pattern
 from headway.model.workflow import Workflow, folders_above, names
-from headway.workers.sandbox import matching, stamp, stamps
+from headway.workers.contents import stamp
+from headway.workers.sandbox import stamps
 
 # Up to this much is read in the driver's own thread, more in another one.
 QUICK_BYTES = 4_000_000
@@ -22,15 +27,19 @@ QUICK_FILES = 200
 
 
 class InputReader(NamedTuple):
-    """Answers `ReadInputs` decisions."""
+    """Answers `ReadInputs` decisions, and says what an attempt has to see of its inputs."""
 
     directory: Path
     digests: Digests
+    strays: Strays = Strays({}, Workflow("none"))
 
-    def read(self, task: Task, at: float, temporary: Mapping[str, str] = {}) -> InputsRead:
+    def read(
+        self, task: Task, at: float, temporary: Mapping[str, str] = {}, made_before: Mapping[str, Stamp] = {}
+    ) -> InputsRead:
         """Read what a run has to know of a task's files before the task starts.
 
-        `temporary` are the digests of temporary files that may be gone; empty where that is not known.
+        `temporary` are the digests of temporary files that may be gone; empty where that is not known. `made_before`
+        are the outputs of the task's earlier result.
         """
         digests: dict[str, str] = {}
         seen: dict[str, Stamp] = {}
@@ -38,50 +47,101 @@ class InputReader(NamedTuple):
         deleted: list[str] = []
         total_bytes = 0
         for path in task.inputs:
-            found = self._resolve(path, task)
+            found = self.resolve(path, task)
             gone = [name for name in temporary if name not in found and names(path, name)]
             gone = [name for name in gone if not (self.directory / name).exists()]
             deleted += gone
-            digests |= {name: temporary[name] for name in gone if name == path or name.count("/") == path.count("/")}
             if not found and not gone:
                 missing.append(path)
-            for name in found:
+            # In the order in which they would be found if none was gone: their order is part of what a task reads.
+            for name in sorted([*found, *gone]):
+                if name in gone:
+                    if name == path or name.count("/") == path.count("/"):
+                        digests[name] = temporary[name]
+                    continue
                 try:
                     name.encode()  # the journal stores it as text
-                    whole = os.path.join(self.directory, name)
-                    seen[name] = stamp(whole)  # first, so that a change while it is read is noticed
-                    digests[name], size_bytes = self.digests.of(whole)
+                    # First, so that a change while it is read is noticed.
+                    seen[name] = stamp(os.path.join(self.directory, name))
+                    digests[name], size_bytes = self._content(name)
                 except (OSError, UnicodeEncodeError):
                     missing.append(ascii(name) if not name.isprintable() else name)
                 else:
                     total_bytes += size_bytes
                     digests[name] = temporary.get(name) or digests[name]
-        made = stamps(self.directory, task)
+        made = {path: self._made(path, now, made_before) for path, now in stamps(self.directory, task).items()}
         not_made = [path for path in task.outputs if path not in made]
         return InputsRead(at, task.id, total_bytes, digests, missing, not_made, made, seen, deleted)
 
-    def is_quick(self, task: Task) -> bool:
+    def is_quick(self, task: Task, made_before: Mapping[str, Stamp] = {}) -> bool:
         """Whether `read` takes only a moment."""
-        if len(task.inputs) > QUICK_FILES:
+        if len(task.inputs) > QUICK_FILES or len(made_before) > QUICK_FILES:
             return False
         total_bytes = 0
         for path in task.inputs:
-            for name in self._resolve(path, task):
+            for name in self.resolve(path, task):
                 with contextlib.suppress(OSError):  # `read` reports it
-                    total_bytes += self.digests.unread_bytes(self.directory / name)
+                    total_bytes += self.digests.unread_bytes(os.path.join(self.directory, name))
+        for path, before in made_before.items():
+            if before.digest:
+                with contextlib.suppress(OSError):
+                    total_bytes += self.digests.unread_bytes(os.path.join(self.directory, path))
         return total_bytes <= QUICK_BYTES
 
     def are_as_read(self, read: Mapping[str, Stamp]) -> bool:
         """Whether the inputs still look as they did when they were read, be it before the run was interrupted."""
         try:
-            return all(stamp(os.path.join(self.directory, name)) == before for name, before in read.items())
+            return all(stamp(os.path.join(self.directory, name)).is_as(before) for name, before in read.items())
         except OSError:
             return False
 
-    def _resolve(self, path: str, task: Task) -> list[str]:
-        if is_pattern(path):
-            return matching(path, task, self.directory)
-        return [path] if os.path.exists(os.path.join(self.directory, path)) else []
+    def with_moves(self, event: TaskEnded, read: Mapping[str, Stamp]) -> TaskEnded:
+        """Return the end of an attempt, which says whether it succeeded with other inputs than were read.
+
+        What it has made need not be read again to see whether it is unchanged.
+        """
+        if event.outcome.ending is not Ending.SUCCESS:
+            return event
+        for path, made in event.outcome.outputs.items():
+            self.digests.remember(self.directory / path, made)
+        return event if self.are_as_read(read) else structs.replace(event, inputs_moved=True)
+
+    def linked(self, read: Iterable[str]) -> tuple[str, ...]:
+        """Return what an attempt sees of inputs that were read: of a directory with strays, only the rest."""
+        seen: list[str] = []
+        for name in read:
+            try:
+                seen += list(self.strays.inside(self.directory, name)) if self.strays.contains(name) else [name]
+            except OSError:  # it has just been deleted: the attempt will not find it either
+                seen.append(name)
+        return tuple(seen)
+
+    def resolve(self, path: str, task: Task) -> list[str]:
+        """Return the files that an input stands for now, without the task's own outputs and without strays."""
+        if not is_pattern(path):
+            found = [path] if os.path.exists(os.path.join(self.directory, path)) else []
+        else:
+            own = tuple(f"{output}/" for output in task.outputs)
+            matches = sorted(glob.glob(path, root_dir=self.directory))
+            others = (each for each in matches if not f"{each}/".startswith(own))
+            found = [each for each in self.strays.without(others, path) if os.path.exists(self.directory / each)]
+        return [each for each in found if not self.strays.contains(each) or any(self.linked([each]))]
+
+    def _content(self, name: str) -> tuple[str, int]:
+        """Return the digest and the size of an input, of a directory without strays."""
+        if not self.strays.contains(name):
+            return self.digests.of(os.path.join(self.directory, name))
+        files = [os.path.join(self.directory, each) for each in self.linked([name])]
+        return self.digests.of_files(os.path.join(self.directory, name), files)
+
+    def _made(self, path: str, now: Stamp, before: Mapping[str, Stamp]) -> Stamp:
+        """Return the stamp of an output; with the digest of its content if only that tells whether it is as before."""
+        known = before.get(path)
+        if known is None or now.size_bytes != known.size_bytes or not known.digest:
+            return now
+        with contextlib.suppress(OSError):
+            return structs.replace(now, digest=self.digests.of(os.path.join(self.directory, path))[0])
+        return now
 
 
 def check_sources(workflow: Workflow, directory: Path) -> None:

@@ -23,7 +23,7 @@ from headway.drivers.inbox import (
     NodeGone,
     Resized,
 )
-from headway.model.errors import SiteError
+from headway.model.errors import DiskFullError, SiteError
 from headway.model.job import JobPhase
 from headway.model.outcome import Ending
 from headway.model.records import JobSeen, QueueUnread
@@ -259,7 +259,8 @@ class JobMonitor(Struct, eq=False, dict=True):
         while (message := await connection.receive()) is not None and not isinstance(message, protocol.Hello):
             if isinstance(message, protocol.Trouble):
                 todo = message.todo or "nothing is lost: make room or mend it, then `headway resume`"
-                self.inbox.put(Failed(SiteError(message.what, where=message.where, todo=todo)))
+                kind = DiskFullError if message.disk_full else SiteError
+                self.inbox.put(Failed(kind(message.what, where=message.where, todo=todo)))
             elif isinstance(message, protocol.Refused):
                 self.inbox.put(Failed(SiteError(message.what)))
             elif isinstance(message, protocol.Ended):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import fnmatch
 import glob
 import os
-from collections import Counter
-from collections.abc import Iterator
+from collections import ChainMap, Counter
+from collections.abc import Collection, Container, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -21,38 +21,52 @@ _MOST_WARNINGS = 3
 _MOST_NAMES = 5  # in the line about all other files
 
 
-def declare_named_inputs(workflow: Workflow, directory: Path) -> tuple[Workflow, list[str]]:
-    """Return the workflow with the inputs of tasks that have `inputs: auto`, and warnings about all other tasks."""
-    files = _Files(workflow, directory)
-    added: dict[str, list[str]] = {}
+def declare_named_inputs(
+    workflow: Workflow, directory: Path, orphans: Collection[str] = ()
+) -> tuple[Workflow, list[str]]:
+    """Return the workflow with the inputs of tasks that have `inputs: auto`, and warnings about all other tasks.
+
+    `orphans`, files of earlier runs that belong to no task now, are not among them.
+    """
+    files = _Files(workflow.whole.producer, directory, orphans)
     unnoticed: dict[str, str] = {}  # a task that names it, by file
     looked_at: Counter[str] = Counter()
     for task in workflow:
-        if task.auto_inputs:
-            added[task.id] = [path for path in files.named_by(task) if path not in task.inputs]
-        elif looked_at[task.category] < _MOST_TASKS:
+        if not task.auto_inputs and looked_at[task.category] < _MOST_TASKS:
             looked_at[task.category] += 1
             for path in files.named_by(task):
                 if path not in unnoticed and not _declares(task, path, directory):
                     unnoticed[path] = task.id
-    if added:
-        workflow = Workflow(workflow.name, [_with(task, added.get(task.id)) for task in workflow])
+    if any(task.auto_inputs for task in workflow):
+        workflow = workflow.with_tasks(map(files.declared, workflow))
     at_least = "at least " if _MOST_TASKS in looked_at.values() else ""
     return workflow, list(_warnings(unnoticed, at_least))
 
 
-def _with(task: Task, added: list[str] | None) -> Task:
-    return task if added is None else structs.replace(task, inputs=(*task.inputs, *added), auto_inputs=False)
+def declare_in(tasks: Iterable[Task], workflow: Workflow, directory: Path, orphans: Collection[str]) -> list[Task]:
+    """Return tasks that are added to a workflow, with the inputs of those that have `inputs: auto`."""
+    tasks = list(tasks)
+    made = {path for task in tasks for path in task.outputs}
+    files = _Files(ChainMap(dict.fromkeys(made, ""), workflow.whole.producer), directory, orphans)
+    return [files.declared(task) for task in tasks]
 
 
 class _Files:
     """The files of the workflow's directory that no task makes. Each directory is listed once."""
 
-    def __init__(self, workflow: Workflow, directory: Path) -> None:
-        self._workflow = workflow
+    def __init__(self, made: Container[str], directory: Path, orphans: Collection[str]) -> None:
+        self._made = made
         self._directory = directory
+        self._orphans = frozenset(orphans)
         self._names = cache(self._list)
-        self._matches = cache(lambda pattern: any(glob.iglob(pattern, root_dir=directory)))
+        self._matches = cache(lambda pattern: any(not self._is_lost(path) for path in self._glob(pattern)))
+
+    def declared(self, task: Task) -> Task:
+        """Return a task with `inputs: auto` with the files among its inputs that its command names."""
+        if not task.auto_inputs:
+            return task
+        added = (path for path in self.named_by(task) if path not in task.inputs)
+        return structs.replace(task, inputs=(*task.inputs, *added), auto_inputs=False)
 
     def named_by(self, task: Task) -> list[str]:
         """Return the files, and for `inputs: auto` the patterns with matching files, that a task's command names."""
@@ -62,10 +76,17 @@ class _Files:
             if (task.auto_inputs and self._matches(path) if is_pattern(path) else self._holds(path))
         )
 
+    def _glob(self, pattern: str) -> Iterator[str]:
+        return glob.iglob(pattern, root_dir=self._directory)
+
+    def _is_lost(self, path: str) -> bool:
+        return bool(self._orphans) and any(each in self._orphans for each in (path, *folders_above(path)))
+
     def _holds(self, path: str) -> bool:
         folder, _, name = path.rpartition("/")
-        made = self._workflow.whole.producer
-        return name in self._names(folder) and not any(each in made for each in (path, *folders_above(path)))
+        if name not in self._names(folder) or self._is_lost(path):
+            return False
+        return not any(each in self._made for each in (path, *folders_above(path)))
 
     def _list(self, folder: str) -> frozenset[str]:
         try:

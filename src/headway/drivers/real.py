@@ -16,6 +16,7 @@ from headway.drivers.admitting import Admitting
 from headway.drivers.background import Background
 from headway.drivers.checkpoints import adopt_checkpoint
 from headway.drivers.environments import Environments
+from headway.drivers.expanding import expanded
 from headway.drivers.feed import Feed
 from headway.drivers.foreseeing import Foreseeing
 from headway.drivers.giving_back import GivingBack
@@ -118,7 +119,9 @@ class Driver(Struct, eq=False, dict=True):
                 environments = Environments(self.folder.directory, self._inbox, self._background)
                 nodes = (self.connector, self._connections)
                 beside = (self._inbox, self._background)
-                self._starting = Starting(self.engine, *nodes, self.folder, self.feed, environments, *beside)
+                self._starting = Starting(
+                    self.engine, *nodes, self.folder, self.inputs, self.feed, environments, *beside
+                )
                 self._admitting = Admitting(self.engine, self.cluster, self._background)
                 self._giving_back = GivingBack(self.engine, self.cluster, *nodes, self._monitor, *beside)
                 with Listening(*beside, self.folder.stop, self.feed, self.hand_over).to_user():
@@ -211,6 +214,8 @@ class Driver(Struct, eq=False, dict=True):
                 self._batch.append(decision)
                 if isinstance(decision, records.ReadInputs):
                     self._read_inputs(decision.task)
+                elif isinstance(decision, records.Expand):
+                    self._expand(decision.block)
             self._make_durable()
             for decision in decisions:
                 await self._act(decision)
@@ -235,11 +240,18 @@ class Driver(Struct, eq=False, dict=True):
     def _read_inputs(self, task_id: str) -> None:
         """Look at a task's files. This is no act: what was seen before a crash is simply looked at again."""
         task = self.engine.tasks[task_id].task
-        temporary = self.engine.temporary(task)
-        if self.inputs.is_quick(task):
-            self._note(self.inputs.read(task, time.time(), temporary))
+        temporary, made_before = self.engine.temporary(task), self.engine.made_before(task_id)
+        if self.inputs.is_quick(task, made_before):
+            self._note(self.inputs.read(task, time.time(), temporary, made_before))
         else:
-            self._background.in_thread(lambda: [self.inputs.read(task, time.time(), temporary)])
+            self._background.in_thread(lambda: [self.inputs.read(task, time.time(), temporary, made_before)])
+
+    def _expand(self, name: str) -> None:
+        """Add the tasks of a deferred entry. This is no act either: after a crash it is done again."""
+        engine = self.engine
+        about = (engine.deferred, engine.workflow, self.folder.directory, engine.settings)
+        self._note(expanded(name, *about, time.time()))
+        crash_point("expanded")
 
     # --- from messages to events ---
 
@@ -283,11 +295,9 @@ class Driver(Struct, eq=False, dict=True):
                 if not self.engine.is_running(outcome.task, outcome.attempt):
                     return
                 crash_point("ended")
-                read = self.engine.tasks[outcome.task].inputs
                 if outcome.ending is Ending.SUCCESS:
                     self._cancelled_by_hand = 0
-                if outcome.ending is Ending.SUCCESS and not self.inputs.are_as_read(read):
-                    event = structs.replace(event, inputs_moved=True)
+                event = self.inputs.with_moves(event, self.engine.tasks[outcome.task].inputs)
             case records.TaskWithdrawn():
                 state = self.engine.tasks.get(event.task)  # None if a parent's failure kept it from being added
                 if state is None or state.phase > Phase.RUNNING:
@@ -314,7 +324,8 @@ class Driver(Struct, eq=False, dict=True):
             return
         if self._foreseeing is not None:
             self._foreseeing.forget()
-        made = [*self.engine.workflow.producer, *self.engine.settings.left_out]
+        settings = self.engine.settings
+        made = [*self.engine.workflow.producer, *settings.left_out, *settings.orphans]
         self._connections.add(tag, node, message.connection, made)
         known = self.engine.nodes.get(node)
         if known is not None:
@@ -381,8 +392,8 @@ class Driver(Struct, eq=False, dict=True):
         excused = news.cut or taken or not self.cluster.queues
         for node in message.nodes:
             await self._lost(node, news.message or "its supervisor is gone", expired=expired, excused=excused)
-        state = records.JobState(time.time(), message.tag, JobPhase.ENDED, news.message, news.ended_at, excused)
-        self._note(state)
+        how = (news.message, news.ended_at, excused, expired)
+        self._note(records.JobState(time.time(), message.tag, JobPhase.ENDED, *how))
         if news.ending is Ending.CANCELLED and not self.engine.jobs[message.tag].released:
             self._cancelled_by_hand += 1
             if self._cancelled_by_hand == MOST_CANCELLED:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from headway.model.records import RunStarted
+from headway.model.records import ChosenSetting, RunStarted
 from headway.ordering import DEFAULT_ORDER
 from headway.version import __version__
 
@@ -15,6 +16,7 @@ POOL = "pool"
 IN_JOB = "job"  # where a manager may be besides "here"
 DEFAULT_SIZER = "ladder"  # a name of `headway.sizing`, whose algorithms take long to import
 DEFAULT_FAILURES = 0.03
+STRICT, AS_STATED = "strict", "as-stated"  # sandboxes: all of them strict, or those of which the workflow says so
 
 
 class RunSettings(Struct, frozen=True, kw_only=True):
@@ -29,8 +31,11 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     `manager_time_s` at a time.
     `log_level` counts in processes of our own: the command line and managers in the background.
     `quiet` is for the command line, which then shows no progress.
-    `tasks`, `until` and `force` name categories, tasks or output files: run only `tasks` and what they need, nothing
-    that comes after `until`, and run `force` although nothing changed.
+    `tasks`, `until` and `force` name categories, tasks or output files, or are patterns of such names: run only `tasks`
+    and what they need, nothing that comes after `until`, and run `force` although nothing changed. `only` chooses tasks
+    by the values of their columns: `sample=s1,s2`.
+    `sandbox` is `strict`, so that every task in a sandbox sees its inputs only, or `as-stated` in the workflow. With
+    `check_inputs` a strict task that looked for another file runs again and sees that file, too.
     """
 
     cores: float | None = None
@@ -43,8 +48,11 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     keep_going: bool = False
     again: bool = False
     tasks: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
     until: tuple[str, ...] = ()
     force: tuple[str, ...] = ()
+    sandbox: str = AS_STATED
+    check_inputs: bool = False
     fresh: bool = False
     history: str = ""
     cluster: str = LOCAL
@@ -58,8 +66,7 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     manager_partition: str = ""  # of those jobs; empty: as for the run's other jobs
     measure: str = "auto"
     grace_s: float = 5.0
-    linger_s: float = 600.0  # how long a supervisor without a manager waits for one
-    confined_to: tuple[str, ...] = ()  # tasks may write in these folders only, and not read this account's home
+    linger_s: float = 120.0  # how long a supervisor without a manager and without tasks waits for them
     log_level: str = ""
     quiet: bool = False
     report: bool = False  # write a page about the run at its end
@@ -69,6 +76,9 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     project: str = ""  # directories that name the same project share what they learn; empty: this directory's own
     config: dict[str, str | list[str]] = field(default_factory=dict)  # replaces values of `config` in the workflow file
     known_as: str = ""  # the workflow's name in the history, if its own name would mix different kinds of work
+    chosen: tuple[ChosenSetting, ...] = ()  # which of these took effect besides defaults, for people
+    config_used: dict[str, str | list[str]] = field(default_factory=dict)  # all of `config`, without secrets
+    stand_ins: tuple[float, ...] = ()  # of a run of stand-ins: the factors of time, memory and bytes
 
     @property
     def stated(self) -> dict[str, float]:
@@ -79,8 +89,9 @@ class RunSettings(Struct, frozen=True, kw_only=True):
 
 # The settings that a resumed run has to find again.
 _POLICIES = ("sizer", "order", "failures", "seed", "plan", "prefer", "budget")
-_KEPT = (*_POLICIES, "keep_going", "again", "stated", "fresh", "cluster", "batch")
-_PART = ("tasks", "until", "force")
+_SANDBOXES = ("sandbox", "check_inputs")
+_KEPT = (*_POLICIES, *_SANDBOXES, "keep_going", "again", "stated", "fresh", "cluster", "batch", "chosen", "stand_ins")
+_PART = ("tasks", "only", "until", "force")
 
 
 def run_started(
@@ -95,6 +106,9 @@ def run_started(
     growing: bool = False,
     warnings: Sequence[str] = (),
     left_out: Sequence[str] = (),
+    owner: str = "",
+    strays: Mapping[str, str] | None = None,
+    to_come: Mapping[str, tuple[str, ...]] | None = None,
     kept: Sequence[str] = (),
     made_with: Mapping[str, str] | None = None,
 ) -> RunStarted:
@@ -106,11 +120,25 @@ def run_started(
         name=name,
         directory=directory,
         source=source,
+        file=_file_in(directory, source),
+        config=settings.config_used,
         version=__version__,
         growing=growing,
         warnings=tuple(warnings),
         left_out=tuple(left_out),
+        owner=owner,
+        strays=dict(strays or {}),
+        to_come=dict(to_come or {}),
         kept=tuple(kept),
         made_with=dict(made_with or {}),
         **{name: getattr(settings, name) for name in (*_KEPT, *_PART)},
     )
+
+
+def _file_in(directory: str, source: str) -> str:
+    """Return the path of a workflow file from the workflow's directory, if there are both."""
+    if not directory or not source:
+        return ""
+    path = os.path.abspath(source)
+    is_inside = os.path.realpath(os.path.dirname(path)) == os.path.realpath(directory)
+    return os.path.basename(path) if is_inside else os.path.relpath(path, directory)

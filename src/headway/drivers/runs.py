@@ -32,6 +32,7 @@ from headway.drivers.earlier_runs import (
     settle_all,
 )
 from headway.drivers.feed import Feed
+from headway.drivers.full_disk import naming_tasks
 from headway.drivers.gpu_types import ask_for_fitting_gpus
 from headway.drivers.hand_over import HandOver
 from headway.drivers.inputs import InputReader, check_sources
@@ -41,12 +42,15 @@ from headway.drivers.origins import origin_of
 from headway.drivers.real import LEFT, Driver, Observer
 from headway.drivers.run_history import RunHistory, Warn, history_key, warn_program
 from headway.drivers.run_settings import RunSettings, run_started
+from headway.drivers.strays import Strays, adopt, check_in_place, find_strays, in_the_way, owner_of
+from headway.drivers.strict_sandboxes import with_sandboxes
 from headway.drivers.targets import Target, target_of
 from headway.engine.engine import Engine
 from headway.engine.state import Phase
 from headway.history.location import history_location
 from headway.journal.folder import Project, RunFolder
 from headway.journal.logs import pack_logs
+from headway.journal.results import Earlier
 from headway.journal.sqlite import SqliteJournal
 from headway.model import records
 from headway.model.errors import BusyError, HeadwayError, InputError, SiteError, WorkflowError
@@ -62,6 +66,7 @@ _TASKS_A_RECORD = 1000
 
 # Lets another process manage a run that is in the journal, given its folder and its settings.
 Entrust = Callable[[RunFolder, records.RunStarted], None]
+Explain = Callable[[dict[str, Known]], dict[str, Known]]
 
 
 def start(
@@ -74,11 +79,13 @@ def start(
     feed: Feed | None = None,
     warn: Warn = warn_program,
     entrust: Entrust | None = None,
+    explain: Explain | None = None,
 ) -> tuple[RunFolder, str]:
     """Run a workflow in `directory`; return the run's folder and how the run ended.
 
     With a `feed` the run may get more tasks. `warn` is called with sentences about trouble that does not stop the run.
-    With `entrust` the run is only begun, and has no end yet: another process will manage it.
+    With `entrust` the run is only begun, and has no end yet: another process will manage it. `explain` adds to earlier
+    results what has changed their tasks since.
     """
     if not len(workflow) and feed is None:
         raise InputError("the workflow has no tasks", where=source)
@@ -89,6 +96,7 @@ def start(
     check_sources(workflow, project.directory)
     with project.locked():
         earlier = earlier_results(project, options, warn)
+        earlier = earlier._replace(known=explain(earlier.known)) if explain else earlier
         folder = project.new_run()
         project.works_on(folder.run)
         crash_point("run-created")
@@ -114,7 +122,7 @@ def prepare(
     workflow: Workflow,
     folder: RunFolder,
     options: RunSettings,
-    earlier: dict[str, Known],
+    earlier: Earlier,
     *,
     source: str = "",
     warn: Warn = warn_program,
@@ -127,7 +135,18 @@ def prepare(
     """
     whole, left_out = workflow.whole, [path for path in workflow.whole.producer if path not in workflow.producer]
     kept = [path for task in workflow for path in task.temp if not set(whole.readers(path)) <= workflow.tasks.keys()]
-    workflow, warnings = declare_named_inputs(workflow, folder.directory)
+    owner = owner_of(whole, source, folder.directory)
+    earlier = adopt(earlier, whole, owner, folder.directory)
+    digests = Digests(Project(folder.directory).path / "digests.db")
+    for path in in_the_way(earlier, whole, owner, folder.directory, digests) if not read_only else ():
+        (folder.directory / path).unlink()
+        warn(f"{path}, which an earlier run made, is deleted: tasks make files in a directory of that name now")
+    strays = find_strays(earlier, whole, owner, folder.directory, digests)
+    orphans = {path for path, owner in strays.items() if not owner}
+    workflow, unnoticed = declare_named_inputs(workflow, folder.directory, orphans)
+    in_view = check_in_place(workflow, strays, str(folder.directory), workflow.places)
+    workflow, unhidden = with_sandboxes(workflow, whole, folder.directory, options.sandbox)
+    warnings = [*whole.warnings, *unnoticed, *in_view, *unhidden]
     for text in warnings:
         warn(text)
     started = run_started(
@@ -141,6 +160,9 @@ def prepare(
         growing=growing,
         warnings=warnings,
         left_out=left_out,
+        owner=owner,
+        strays=strays,
+        to_come={block.name: block.makes for block in whole.deferred.blocks},
         kept=kept,
         made_with={"Python": platform.python_version(), "system": platform.platform(), "host": platform.node()},
     )
@@ -158,7 +180,7 @@ def prepare(
     history = RunHistory(key, warn, read_only=read_only)
     if older and not read_only:
         history.adopt()
-    categories = None if growing else dict.fromkeys(task.category for task in workflow)
+    categories = None if growing else dict.fromkeys([*(task.category for task in workflow), *workflow.deferred.names])
     learned = [] if options.fresh else history.first_records(categories, options.sizer, options.plan, started.at)
     seen = (each for record in learned if isinstance(record, records.HistoryRead) for each in record.observations)
     fitted = ask_for_fitting_gpus(workflow, cluster, seen, warn)
@@ -309,12 +331,13 @@ def _check_commands(workflow: Workflow, source: str) -> None:
             )
 
 
-def _tasks_added(workflow: Workflow, earlier: dict[str, Known], now: float) -> list[Event | Decision]:
+def _tasks_added(workflow: Workflow, earlier: Earlier, now: float) -> list[Event | Decision]:
     """Return records of earlier results and of the tasks, parents before children, a limited number per record."""
     tasks = [workflow.tasks[task_id] for task_id in workflow.topological()]
     chunks = [tasks[begin : begin + _TASKS_A_RECORD] for begin in range(0, len(tasks), _TASKS_A_RECORD)]
-    known = [records.ResultsKnown(now, list(earlier.values()))] if earlier else []
-    return [*known, *(records.TasksAdded(now, chunk) for chunk in chunks)]
+    known = [records.ResultsKnown(now, list(earlier.known.values()), *earlier[1:])] if any(earlier) else []
+    deferred = [records.TasksDeferred(now, workflow.deferred)] if workflow.deferred else []
+    return [*known, *(records.TasksAdded(now, chunk) for chunk in chunks), *deferred]
 
 
 def _drive(
@@ -340,14 +363,15 @@ def _drive(
             observer(first)
         record_lessons(history, engine, journal)
         digests = Digests(Project(folder.directory).path / "digests.db")
-        inputs = InputReader(folder.directory, digests)
+        inputs = InputReader(folder.directory, digests, Strays(engine.settings.strays, engine.workflow))
         told: list[Observer] = [*observers, history]
         try:
             target.prepare()
             to = (target.cluster, target.connections)
             waits = history.others_waits
             driver = Driver(engine, journal, *to, folder, inputs, told, feed, grace_s, waits, hand_over)
-            ending = asyncio.run(driver.run())
+            with naming_tasks(engine.tasks.values(), folder):
+                ending = asyncio.run(driver.run())
             if feed is None and ending != LEFT:  # the program of a growing run still reads what its calls printed
                 attempts = ((task, state.attempts) for task, state in engine.tasks.items())
                 pack_logs(folder, ((task, number) for task, last in attempts for number in range(1, last + 1)))
@@ -385,7 +409,8 @@ def _site(at: float, limits: Resources, cluster: Cluster, wish: Wish | None = No
 
 def _wishes(workflow: Workflow, cluster: Cluster, at: float, warn: Warn) -> list[records.LimitsRead]:
     """What a cluster allows jobs with the wishes of tasks; an error if it cannot grant one."""
-    first = {task.wish: task.id for task in reversed(workflow.tasks.values()) if task.wish is not None}
+    first = {block.wish: block.name for block in workflow.deferred.blocks if block.wish is not None}
+    first |= {task.wish: task.id for task in reversed(workflow.tasks.values()) if task.wish is not None}
     found: list[records.LimitsRead] = []
     for wish, task_id in first.items():
         try:

@@ -7,12 +7,13 @@ import logging
 import math
 import time
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from headway.drivers.background import Background
 from headway.drivers.environments import Environments
 from headway.drivers.feed import Feed
 from headway.drivers.inbox import Inbox
+from headway.drivers.inputs import InputReader
 from headway.drivers.node_connections import NodeConnections
 from headway.engine.engine import Engine
 from headway.engine.state import Running
@@ -34,6 +35,7 @@ class Starting(Struct, eq=False, dict=True):
     connector: Connections
     connections: NodeConnections
     folder: RunFolder
+    inputs: InputReader
     feed: Feed | None
     environments: Environments
     inbox: Inbox
@@ -74,6 +76,8 @@ class Starting(Struct, eq=False, dict=True):
             self.connections.send(state.running.node, self._start_message(state.attempted, state.running))
 
     def _start_message(self, task: Task, running: Running) -> protocol.Start:
+        state = self.engine.tasks[task.id]
+        stale = state.stale if running.attempt == 1 and not state.remade_for else ()
         directory = task.work.folder if task.work else str(self.folder.attempt(task.id, running.attempt))
         span = [self.connector.node_of(name) for name in running.nodes] if task.nodes > 1 else []
         until = self.engine.nodes[running.node].until
@@ -82,7 +86,11 @@ class Starting(Struct, eq=False, dict=True):
         held, node_bytes = (running.resources, self.engine.limits.memory_bytes) if lent else (None, 0)
         expiries = self.engine.tasks[task.id].expiries
         about = (tuple(span), ends_at, held, node_bytes, expiries, running.devices)
-        return protocol.Start(task, running.attempt, directory, running.ceiling, *about)
+        if task.work is None:
+            seen = self.inputs.linked(self.engine.tasks[task.id].inputs)
+            shown = tuple(name for path in task.shown for name in self.inputs.resolve(path, task))
+            task = structs.replace(task, inputs=seen, shown=shown)
+        return protocol.Start(task, running.attempt, directory, running.ceiling, *about, stale=stale)
 
     def kill(self, decision: records.Kill) -> None:
         """Stop an attempt, also one that waits for its environment."""

@@ -52,7 +52,7 @@ def check_cluster(name: str) -> None:
 
 def target_of(settings: RunStarted, folder: RunFolder, options: RunSettings, *, lenient: bool = False) -> Target:
     """The target of a run; a `lenient` one accepts that the machine now has less than the settings state."""
-    told = (options.linger_s, options.grace_s, options.measure, options.confined_to)
+    told = (options.linger_s, options.grace_s, options.measure)
     jobs = RunJobs(settings.uid, str(folder.directory), folder.jobs, *told)
     if settings.cluster == LOCAL:
         return Target(LocalMachine(jobs, settings.stated, lenient=lenient), SocketConnections(folder.jobs), jobs)

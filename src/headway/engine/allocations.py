@@ -13,6 +13,7 @@ from headway.model.job import JobPhase, Wish
 from headway.model.records import Decision
 from headway.model.resources import Resources
 from headway.planning.base import JobStatus
+from headway.planning.requested_time import MARGIN_S
 
 _PLANS_EVERY_S = 15.0  # while tasks are added one after the other and there are jobs for them
 
@@ -36,6 +37,8 @@ class Allocations:
         self.queues: dict[Wish | None, records.QueueRead] = {}  # the last snapshots; a submission makes them stale
         self.alarms: dict[Wish | None, records.WakeAt] = {}
         self._asking: set[Wish | None] = set()  # where a snapshot of the queue is on its way
+        self.opening_s = 0  # how much longer than `MARGIN_S` the first node of a job has taken to answer, at most
+        self._resumed_at = 0.0
 
     @property
     def live(self) -> list[JobStatus]:
@@ -91,6 +94,7 @@ class Allocations:
             case records.Resumed():  # pending snapshots and alarms went with the last manager
                 self._asking = set()
                 self.alarms = {}
+                self._resumed_at = record.at
 
     def _see(self, job: JobStatus, record: records.JobSeen) -> None:
         job.granted = record.phase is JobPhase.RUNNING
@@ -104,13 +108,25 @@ class Allocations:
         at = record.at if record.since is None else record.since
         if record.phase is JobPhase.RUNNING and job.started_at is None:
             job.started_at, job.changed_at = at, record.at
+            self._opened(job, record.at - at)
         elif record.phase is JobPhase.ENDED:
+            if record.expired and job.started_at is None:
+                self._opened(job, job.request.per_node.walltime_s or 0.0)
             if job.phase is not record.phase:
                 self.ended.update(job.tasks.keys())
             job.ended_at, job.changed_at = at, record.at
             job.excused, job.suspended = record.excused, False
             self._over(record.tag)
         job.phase = record.phase
+
+    def _opened(self, job: JobStatus, took_s: float) -> None:
+        """The first node of a job answered after so long, or none did although the job lasted so long.
+
+        The next jobs last longer by that: jobs for short tasks would otherwise end before a slow node can start one,
+        each like the one before. What lies before a resume does not count: nodes may have waited for a manager.
+        """
+        if job.submitted_at >= self._resumed_at:
+            self.opening_s = max(self.opening_s, math.ceil(took_s - MARGIN_S))
 
     def _release(self, job: JobStatus, at: float) -> None:
         job.released = True

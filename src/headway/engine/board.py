@@ -11,7 +11,7 @@ from msgspec import structs
 from headway.engine.queue import SharedQueues
 from headway.engine.state import Part, Phase, TaskState
 from headway.model.job import Wish
-from headway.model.outcome import Ending
+from headway.model.outcome import Ending, Stamp
 from headway.model.records import InputsRead, Known, Quote, Why
 from headway.model.task import Fingerprint, Task
 from headway.model.workflow import Workflow, folders_above, reads
@@ -46,6 +46,8 @@ class Board:
         self.running_new = 0  # those whose category is not seen
         self.seen: set[str] = set()  # categories of which an attempt has succeeded, here or in an earlier run
         self.known: dict[str, Known] = {}  # results of earlier runs
+        self.former: dict[str, Stamp] = {}  # other files that earlier runs made
+        self.begun_in_place: dict[str, Fingerprint] = {}  # tasks that earlier runs began to run in place
         self.quotes: dict[str, Quote] = {}  # amounts that were promised, by the name that tasks have for them
         has_keys = type(order).category_key is not Order.category_key
         category_key = order.category_key if has_keys else None
@@ -208,6 +210,7 @@ class Board:
             for path in above.temp:
                 if reads(task, path) or not any(reads(task, other) for other in above.outputs):
                     self._readers.setdefault(path, set()).add(task.id)
+                    self.discards.pop(path, None)
 
     def make_ready(self, state: TaskState) -> None:
         """Mark a task as ready: its parents are done, its files have not been read."""
@@ -230,6 +233,8 @@ class Board:
         if state.phase is not Phase.READING:
             return
         state.inputs = read.inputs
+        if not state.task.isolated:
+            state.stale = self._stale(state.task, read)
         # Of a task without declared inputs its submitter may know how much it reads.
         state.task = structs.replace(state.task, input_bytes=read.input_bytes or state.task.input_bytes or 0)
         self.workflow.tasks[read.task] = state.task  # plans have to expect the same run time as the placer
@@ -244,12 +249,13 @@ class Board:
         elif known is None:
             state.because = "no earlier result"
         else:
-            changes = Fingerprint(state.task.recipe(), read.digests).changes_since(known.fingerprint)
+            now = Fingerprint(state.task.recipe(), read.digests)
+            changes = now.changes_since(known.fingerprint, known.config_changes)
             changes += [f"output {path} is missing" for path in read.missing_outputs if path not in state.gone]
             changes += [
                 f"output {path} was changed by another program"
                 for path, stamp in known.outputs.items()
-                if read.outputs.get(path, stamp) != stamp
+                if path in read.outputs and not read.outputs[path].holds_same(stamp)
             ]
             if not changes and state.remade_for and state.gone:
                 changes = [f"its temporary output {min(state.gone)} is needed by {state.remade_for}"]
@@ -264,6 +270,23 @@ class Board:
             self._want_again(state, read.deleted)
         else:
             self._queue(state)
+
+    def made_before(self, task: Task) -> dict[str, Stamp]:
+        """Return those of the task's outputs that an earlier run made, as they were then."""
+        if (known := self.known.get(task.id)) is not None:
+            return known.outputs
+        return {path: self.former[path] for path in task.outputs if path in self.former}
+
+    def _stale(self, task: Task, read: InputsRead) -> tuple[str, ...]:
+        """Return outputs of earlier runs that a task must not find when it runs in the workflow's directory.
+
+        An empty directory would not have them. A task that began before, and is the same now, goes on with them.
+        """
+        begun = self.begun_in_place.get(task.id)
+        if begun is not None and not Fingerprint(task.recipe(), read.digests).changes_since(begun):
+            return ()
+        ours = self.made_before(task)
+        return tuple(path for path, seen in read.outputs.items() if path in ours and seen.holds_same(ours[path]))
 
     def _want_again(self, state: TaskState, paths: Iterable[str]) -> None:
         """Let a task that has to run wait for temporary files that are gone, or read its files again."""

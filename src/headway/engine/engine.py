@@ -14,7 +14,9 @@ from headway.engine.queue import Lane
 from headway.engine.run_state import RunState
 from headway.engine.state import Phase, Running
 from headway.model import records
+from headway.model.coming import Coming, stand_ins
 from headway.model.job import Wish
+from headway.model.outcome import Stamp
 from headway.model.records import Decision, Why
 from headway.model.resources import Resources
 from headway.model.task import Task
@@ -51,6 +53,10 @@ class Engine(RunState, eq=False, dict=True):
                 found |= dict.fromkeys(state.task.temp, "") | self.known[state.task.id].temp
         return found
 
+    def made_before(self, task_id: str) -> dict[str, Stamp]:
+        """Return those of the task's outputs that an earlier run made, as they were then."""
+        return self._board.made_before(self.tasks[task_id].task)
+
     def decide(self, now: float) -> list[Decision]:
         """What should happen now. Call it again after its decisions were applied, until it returns none."""
         if self.finished:
@@ -62,7 +68,10 @@ class Engine(RunState, eq=False, dict=True):
         ]
         decisions += [records.Reuse(now, task, run) for task, run in board.reusable.items()]
         decisions += [records.Remake(now, task, reader) for task, reader in board.remakes.items()]
-        decisions += [records.Discard(now, task, path) for path, task in board.discards.items()]
+        if not self._to_come:  # their tasks may read temporary outputs
+            decisions += [records.Discard(now, task, path) for path, task in board.discards.items()]
+        if not self._winding_down:
+            decisions += [records.Expand(now, name) for name in self._to_come.due()]
         decisions += [self._launching.quote(now, asked) for asked in self._asked.values()]
         decisions += self._kills(now)
         decisions += self.bad_nodes.verdicts(now)
@@ -177,13 +186,27 @@ class Engine(RunState, eq=False, dict=True):
             alarm_set_at=alarm.at if alarm else None,
             stopping=self._winding_down,
             share_is_over=lambda share: not self._fair.account(share).unfinished and not self._foreseen.has(share),
-            foreseen=self._foreseen.tasks() if wish is None and not self._winding_down else (),
+            opening_s=held.opening_s,
+            foreseen=[] if self._winding_down else self._expected(wish),
         )
         wished = (_with_wish(decision, wish) for decision in self.planner.plan(view, now))
         decisions = [decision for decision in wished if not held.is_under_way(decision)]
         if limits.preempts:
             return [self._with_stake(one, view) if isinstance(one, records.Submit) else one for one in decisions]
         return decisions
+
+    def to_come(self, wish: Wish | None) -> list[Coming]:
+        """What is expected of deferred entries of the workflow file, after all tasks that are known."""
+        if not self._to_come:
+            return []
+        node, levels = self._allocations.sites[wish].limits, len(self.workflow.widths())
+        return self._to_come.coming(wish, node, levels, self.run_times or (lambda task: 0.0))
+
+    def _expected(self, wish: Wish | None) -> Sequence[Task]:
+        """Tasks that stand for what is to come: from the workflows of a pool, or from this workflow's own file."""
+        foreseen = self._foreseen.tasks() if wish is None else []
+        last = self.workflow.topological()[-1] if self._to_come and self.workflow.tasks else ""
+        return [*foreseen, *stand_ins(self.to_come(wish), "", last)]
 
     def _with_stake(self, submit: records.Submit, view: View) -> records.Submit:
         """The submission, with the most work that one of its tasks would lose with the job: its run time.
@@ -303,7 +326,7 @@ class Engine(RunState, eq=False, dict=True):
     def _status(self) -> Literal["succeeded", "failed", "stopped"]:
         if self._board.counts[Phase.FAILED]:
             return "failed"
-        return "stopped" if self._board.unfinished() else "succeeded"
+        return "stopped" if self._board.unfinished() or self._to_come else "succeeded"
 
     def _kills(self, now: float) -> list[Decision]:
         if self.stopping == "now":

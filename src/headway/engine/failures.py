@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 from headway.engine.board import Board
 from headway.engine.launching import Launching, does_not_fit
 from headway.engine.state import NodeState, Running, TaskState
+from headway.engine.unseen_inputs import UnseenInputs
 from headway.model import records
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Figure, Why
@@ -32,9 +33,13 @@ class Failures(Struct, eq=False):
     launching: Launching
     nodes: Mapping[str, NodeState]
     cluster: str
+    unseen: UnseenInputs | None = None  # of a run that checks the inputs of tasks
 
     def failed(self, state: TaskState, running: Running, outcome: Outcome) -> None:
         """Queue the task again. An exhausted resource asks for a larger amount; other failures use up the retries."""
+        if self.unseen is not None and self.unseen.shows_more(state, outcome):
+            self.board.requeue(state, failed=True)
+            return
         resource, lacked = outcome.ending.exhausted, state.gpu_bytes_lacked
         figures: dict[str, Figure] = {}
         verdict = self._too_small_gpus(state, running) if outcome.ending is Ending.GPU_MEMORY else None

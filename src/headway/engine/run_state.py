@@ -17,8 +17,11 @@ from headway.engine.foreseen import ForeseenWork
 from headway.engine.gpu_memory import GpuMemory
 from headway.engine.launching import Launching, does_not_fit
 from headway.engine.state import NodeState, Phase, Running, TaskState
+from headway.engine.tasks_to_come import TasksToCome
 from headway.engine.thinning import Thinning
+from headway.engine.unseen_inputs import UnseenInputs
 from headway.model import devices, records
+from headway.model.deferred import Deferred, DeferredBlock
 from headway.model.job import Wish
 from headway.model.observation import Observation
 from headway.model.outcome import Ending, Outcome
@@ -78,6 +81,8 @@ class RunState(Struct, eq=False, dict=True):
         self.workflow = self._board.workflow
         self.known = self._board.known  # results of earlier runs, by task
         self._foreseen = ForeseenWork()
+        self._to_come = TasksToCome()
+        self.deferred = Deferred()  # entries of the workflow file that become tasks while the run goes on
         self._allocations = Allocations()
         self._board.when_begun = self._allocations.plan_again
         self.jobs = self._allocations.jobs  # all that were submitted, by tag
@@ -88,7 +93,8 @@ class RunState(Struct, eq=False, dict=True):
         self._launching = Launching(
             self.settings.seed, self._board, self.nodes, self._allocations, self.bad_nodes, *policies
         )
-        self._failures = Failures(self._board, self._launching, self.nodes, self.settings.cluster)
+        self._unseen = UnseenInputs() if self.settings.check_inputs else None
+        self._failures = Failures(self._board, self._launching, self.nodes, self.settings.cluster, self._unseen)
 
     @property
     def limits(self) -> Resources:
@@ -110,11 +116,17 @@ class RunState(Struct, eq=False, dict=True):
         """Those of the nodes in `given` of which nothing tells yet that the batch system took them back."""
         return {tag: nodes for tag in self.given if (nodes := self._allocations.giving.get(tag))}
 
+    @property
+    def waiting_entries(self) -> list[DeferredBlock]:
+        """The deferred entries of the workflow file that have not become tasks."""
+        return list(self._to_come.blocks.values())
+
     def rerun(self, task_id: str) -> str:
         """Why a task runs although nothing changed; empty if it does not."""
         if self.settings.again:
             return "everything runs again (--again)"
-        return "forced by --force" if task_id in self._forced else ""
+        forced = self._forced and not self._forced.isdisjoint((task_id, task_id.partition("[")[0]))
+        return "forced by --force" if forced else ""
 
     @property
     def busy(self) -> int:
@@ -143,6 +155,8 @@ class RunState(Struct, eq=False, dict=True):
     @apply.register
     def _handle_results_known(self, record: records.ResultsKnown) -> None:
         self.known.update({known.task: known for known in record.results})
+        self._board.former.update(record.former)
+        self._board.begun_in_place.update(record.unfinished)
 
     @apply.register
     def _handle_history_read(self, record: records.HistoryRead) -> None:
@@ -177,11 +191,23 @@ class RunState(Struct, eq=False, dict=True):
         if record.at > self._gathered_at:
             self._adding_since = record.at
         self._gathered_at = min(record.at + GATHER_S, self._adding_since + GATHER_AT_MOST_S)
+        self._to_come.added(record)
         for state in self._board.add(record.tasks):
             self._check_hints(state)
+            if record.problem:
+                self._board.condemn(state, Why("workflow", "expansion", text=record.problem))
             self._foreseen.handed(state.task)
             self._busy_at[state.part[0]] = record.at
             self._allocations.plan_soon(state.part[0], record.at)
+
+    @apply.register
+    def _handle_tasks_deferred(self, record: records.TasksDeferred) -> None:
+        self.deferred = record.deferred
+        self._to_come.told(record, self.workflow.tasks, self.known)
+
+    @apply.register
+    def _handle_expand(self, record: records.Expand) -> None:
+        self._to_come.begin(record.block)
 
     def _left(self, wish: Wish | None) -> int:
         """How many tasks with a wish are left and need not wait for others."""
@@ -259,12 +285,15 @@ class RunState(Struct, eq=False, dict=True):
             if until <= record.at + state.task.notice_s + _ON_TIME_S:
                 state.left_until = until
             self._allocations.plan_again(state.part[0])  # it needs a job at once, unless one was asked for ahead
-        if not running.shaken:
+        if not running.shaken and not outcome.unseen:  # a missing input is not the node's fault
             self.bad_nodes.ended(running.node, state.task, outcome.ending)
         if outcome.ending is Ending.SUCCESS:
             state.gone = frozenset()
+            if record.inputs_moved:  # temporary outputs that were made again may be others than before
+                state.remade_for = ""
             self._checkpointing.pop(outcome.task, None)
             self._board.succeed(state)
+            self._to_come.succeeded(state.task)
         else:
             self._failures.failed(state, running, outcome)
 
@@ -344,6 +373,7 @@ class RunState(Struct, eq=False, dict=True):
         self._growing = record.growing  # otherwise the program that added tasks is gone
         self._asked = {}
         self._foreseen.clear()
+        self._to_come.resumed()
         self._allocations.apply(record)
         for state in self.running():
             if state.running is not None and state.running.waits:  # no record would tell when it goes on
@@ -419,10 +449,12 @@ class RunState(Struct, eq=False, dict=True):
     def _handle_reuse(self, record: records.Reuse) -> None:
         del self._board.reusable[record.task]
         self._board.succeed(self.tasks[record.task])
+        self._to_come.succeeded(self.tasks[record.task].task)
 
     @apply.register
     def _handle_remake(self, record: records.Remake) -> None:
         self._board.remake(record.task, record.reader)
+        self._to_come.again(self.tasks[record.task].task)
 
     @apply.register
     def _handle_discard(self, record: records.Discard) -> None:
@@ -436,6 +468,8 @@ class RunState(Struct, eq=False, dict=True):
     def _handle_launch(self, record: records.Launch) -> None:
         state = self.tasks[record.task]
         state.attempts = record.attempt
+        if self._unseen is not None:
+            state.shown = self._unseen.shown(state.task)
         nodes = (record.node, *record.also)
         state.running = Running(
             record.attempt,

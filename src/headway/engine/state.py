@@ -55,10 +55,12 @@ class TaskState(Struct, eq=False):
     gpu_bytes_lacked: int = 0  # the memory of GPUs that were too small for it
     running: Running | None = None
     inputs: Mapping[str, Stamp] = {}  # size and time of its inputs when they were read
+    stale: tuple[str, ...] = ()  # of a task in the workflow's directory: outputs that its first attempt must not find
     because: str = ""  # why the task has to run at all
     withdrawn: bool = False  # its result is no longer wanted
     gone: frozenset[str] = frozenset()  # its temporary outputs that do not exist
     reread: bool = False  # its files were read again, since a temporary one was made meanwhile
+    shown: tuple[str, ...] = ()  # what its last attempt saw besides its inputs, in a check of the inputs
     remade_for: str = ""  # the task that reads them and has to run, although this one's result stands
 
     @property
@@ -69,9 +71,13 @@ class TaskState(Struct, eq=False):
     @property
     def attempted(self) -> Task:
         """The task as it is run: only what is gone is made, so that no other reader finds its files replaced."""
-        if not self.remade_for or not self.task.isolated:
-            return self.task
-        return structs.replace(self.task, outputs=tuple(path for path in self.task.outputs if path in self.gone))
+        task = structs.replace(self.task, shown=self.shown) if self.shown else self.task
+        if not self.remade_for or not task.isolated:
+            return task
+        gone = tuple(path for path in task.outputs if path in self.gone)
+        # The command writes its other outputs, too, where they need a folder.
+        folders = sorted({path.rpartition("/")[0] for path in task.outputs if "/" in path})
+        return structs.replace(task, outputs=gone, folders=tuple(folders))
 
 
 class Running(Struct, eq=False):

@@ -23,6 +23,7 @@ class Config:
     """
 
     def __init__(self, values: Mapping[str, Value]) -> None:
+        self.values = dict(values)
         self.lists = {name: value for name, value in values.items() if not isinstance(value, str)}
         self._single = {name: value for name, value in values.items() if isinstance(value, str)}
         joined = Each((), {name: " ".join(value) for name, value in self.lists.items()})

@@ -1,7 +1,7 @@
 """`Each`: names and values for which one entry of a workflow file stands for many tasks, and texts filled with them.
 
 Only `{name}` with a name that is known here is a placeholder. All other braces belong to the command: awk's `{print}`,
-the shell's `${part}` and `{a,b}`, another tool's `{{part}}`.
+the shell's `${part}` and `{a,b}`, another tool's `{{part}}`. `unknown_names` reports those that look like mistakes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,11 @@ class Each:
         self.factors = factors
         self.constants = constants or {}
         self.names = tuple(name for factor in factors for name in factor.names)
-        self.widths = [max(map(len, column)) for factor in factors for column in zip(*factor.rows, strict=True)]
+        self.widths = [
+            max((len(row[place]) for row in factor.rows), default=0)
+            for factor in factors
+            for place in range(len(factor.names))
+        ]
         self._place = _placeholder(self.names)
         self._constant = _placeholder([name for name in self.constants if name not in self.names])
 
@@ -68,7 +72,7 @@ class Each:
 
     def longest_id(self) -> int:
         """The length of the longest id, without the category."""
-        return sum(max(map(len, factor.labels)) + 1 for factor in self.factors)
+        return sum(max(map(len, factor.labels), default=0) + 1 for factor in self.factors)
 
     def widened(self, widths: Mapping[str, int]) -> Each:
         """The same with names whose values the caller appends to each row, given the widths of these values."""

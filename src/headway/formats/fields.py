@@ -23,6 +23,7 @@ class Reader:
 
     def __init__(self, file: str) -> None:
         self.file = file
+        self.warnings: dict[str, str] = {}  # sentences, by what they are about
 
     def error(self, line: int, what: str, todo: str = "") -> InputError:
         """An error at a line of the file; for values that are in no file, one without a place."""
@@ -96,11 +97,12 @@ class Reader:
             raise self.error(entry.line, f"{field} is {short(text)}, not {wanted}", "correct it or leave the key out")
         return value
 
-    def flag(self, entry: Entry, field: str) -> bool:
-        """True or false."""
-        text = self._scalar(entry.value, entry.line, field, "true or false").text
+    def flag(self, entry: Entry, field: str, *also: str) -> bool:
+        """True or false; the error names what else is allowed there."""
+        wanted = ", ".join([*also, "true or false"])
+        text = self._scalar(entry.value, entry.line, field, wanted).text
         if text.lower() not in _FLAGS:
-            raise self.error(entry.line, f"{field} is {short(text)}", "write true or false")
+            raise self.error(entry.line, f"{field} is {short(text)}", f"write {wanted}")
         return _FLAGS[text.lower()]
 
 

@@ -9,31 +9,37 @@ import math
 import shlex
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as Given
-from itertools import repeat
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, NoReturn
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Struct, field, structs
 
 from headway.formats.config import Value, read_config
+from headway.formats.deferring import deferred_blocks, sheets_of
 from headway.formats.each import Each, Row, Template, table
 from headway.formats.fields import WORD, Reader, did_you_mean, short
 from headway.formats.hints import RESOURCE_KEYS, read_duration, read_hints, read_limits
 from headway.formats.own_names import OwnNames
-from headway.formats.read_each import EachReader
+from headway.formats.read_each import SAMPLES, EachReader
 from headway.formats.safe_yaml import Entry, Mapping, Text, parse_yaml, shown
+from headway.formats.sheets import Sheet
 from headway.formats.software import Entries, read_software, software_column
+from headway.formats.taken import Taken, input_items, nothing_fits
+from headway.formats.unknown_names import check_names, told
 from headway.formats.unpacked import read_unpacked
 from headway.formats.varying_amounts import VaryingAmounts, has_braces
 from headway.formats.wishes import read_wish
+from headway.model.deferred import Deferred
 from headway.model.errors import WorkflowError
-from headway.model.job import WISH_KEYS
+from headway.model.job import WISH_KEYS, Wish
 from headway.model.limits import MOST_RETRIES
 from headway.model.software import KINDS
 from headway.model.task import Task, is_shell
 from headway.model.workflow import Workflow
 
-WORKFLOW_KEYS = ("name", "config", "tasks", "shell", *KINDS)
+WORKFLOW_KEYS = ("name", "config", SAMPLES, "tasks", "shell", "sandbox", *KINDS)
 _REQUIRED_KEYS = ("name", "tasks")
 
 
@@ -51,6 +57,15 @@ def _read_shell(reader: Reader, entry: Entry, field: str, _: str) -> tuple[str, 
     return tuple(words)
 
 
+def _read_sandbox(reader: Reader, keys: dict[str, Entry], field: str) -> dict[str, bool]:
+    """Read the two fields of a task that say what it sees: `strict`, true or false."""
+    if "sandbox" not in keys:  # the workflow's `sandbox: strict` is for tasks that have a sandbox
+        return {} if "outputs" in keys or "temp" in keys else {"strict": False}
+    entry = keys["sandbox"]
+    strict = isinstance(entry.value, Text) and entry.value.text.lower() == "strict"
+    return {"sandbox": strict or reader.flag(entry, field, "strict"), "strict": strict}
+
+
 def _read_retries(reader: Reader, entry: Entry, field: str, _: str) -> int:
     return int(reader.number(entry, field, least=0, most=MOST_RETRIES, whole=True))
 
@@ -60,7 +75,6 @@ _SHARED: dict[str, tuple[str, Callable[[Reader, Entry, str, str], object]]] = {
     "shell": ("shell", _read_shell),
     "priority": ("priority", lambda reader, entry, field, _: reader.number(entry, field)),
     "retries": ("retries", _read_retries),
-    "sandbox": ("sandbox", lambda reader, entry, field, _: reader.flag(entry, field)),
     "malleable": ("malleable", lambda reader, entry, field, _: reader.flag(entry, field)),
     "notice": ("notice_s", lambda reader, entry, field, _: read_duration(reader, entry, field)),
     "gpu-memory-errors": (
@@ -71,7 +85,7 @@ _SHARED: dict[str, tuple[str, Callable[[Reader, Entry, str, str], object]]] = {
 # Keys whose amounts may differ between the tasks of an entry.
 _AMOUNTS = {"resources": ("hints", read_hints), "limit": ("limits", read_limits)}
 _TEXTS = ("inputs", "outputs", "temp", "needs", "env", "setup", "container")
-TASK_KEYS = ("run", "each", *_TEXTS, *KINDS, *_AMOUNTS, *_SHARED, *WISH_KEYS, "category")
+TASK_KEYS = ("run", "each", *_TEXTS, *KINDS, *_AMOUNTS, *_SHARED, "sandbox", *WISH_KEYS, "category")
 
 MAX_BYTES = 100_000_000
 # A mistake in `each` must not fill the memory: three lists of 1,000 values make 10^9 tasks.
@@ -80,13 +94,16 @@ MAX_LINKS = 10_000_000  # paths and needs, counted once per task
 MAX_CHARACTERS = 1_000_000_000  # of all texts that `each` fills in
 
 
-def read_workflow(path: Path, config: Given[str, Value] | None = None) -> Workflow:
+def read_workflow(
+    path: Path, config: Given[str, Value] | None = None, is_stray: Callable[[str], bool] = lambda path: False
+) -> Workflow:
     """The workflow in the file at `path`; an InputError with file and line if there is none.
 
-    `config` has values that replace those of the key `config`.
+    `config` has values that replace those of the key `config`. A file of which `is_stray` says that an earlier run made
+    it is none of the files that `each` looks for.
     """
     data = read_unpacked(path, MAX_BYTES, "generate the tasks with 'each'")
-    return parse_workflow(data, shown(path), path.parent, config)
+    return parse_workflow(data, shown(path), path.parent, config, is_stray)
 
 
 def parse_workflow(
@@ -94,6 +111,7 @@ def parse_workflow(
     file: str = "workflow.yaml",
     directory: Path | None = None,
     config: Given[str, Value] | None = None,
+    is_stray: Callable[[str], bool] = lambda path: False,
 ) -> Workflow:
     """Parse a workflow file; `file` is its name in errors, sample sheets are looked up in `directory`.
 
@@ -101,26 +119,75 @@ def parse_workflow(
     >>> flow.tasks["hello"].command
     'echo hello'
     """
-    reader = Reader(file)
-    top = reader.mapping(Entry(1, parse_yaml(data, file)), "the file", "'name: words', and 'tasks:' below it")
-    reader.check_keys(top, WORKFLOW_KEYS, "a workflow", TASK_KEYS, "inside a task")
-    for key in _REQUIRED_KEYS:
-        if key not in top:
-            raise reader.error(1, f"the key {key!r} is missing", f"add {key}: at the left margin")
-    title = reader.value(top["name"], "'name'")
-    name = reader.name(title.text, title.line, "the workflow's name")
-    entries = reader.mapping(top["tasks"], "'tasks'", "'hello:' with 'run: echo hello' below it")
-    if not entries:
-        raise reader.error(top["tasks"].line, "'tasks' is empty", "add at least one task")
-    shared = {"shell": _read_shell(reader, top["shell"], "'shell'", "")} if "shell" in top else {}
-    values = read_config(reader, top, config or {})
-    eaches = EachReader(reader, values, directory or Path())
-    software = read_software(reader, top, "the workflow", eaches.none, [])
-    blocks = {name: _read_block(reader, name, entry, shared, software, eaches) for name, entry in entries.items()}
-    _check_sizes(reader, blocks)
-    workflow = _assemble(reader, name, blocks)
-    eaches.check_outputs(workflow)
+    read = _File(data, file, directory or Path(), config or {}, is_stray)
+    deferred = deferred_blocks(read.reader, read.entries, read.eaches)
+    blocks = {name: read.block(name) for name in read.entries if name not in {block.name for block in deferred}}
+    _check_sizes(read.reader, blocks)
+    workflow = _assemble(read, blocks)
+    read.eaches.check_outputs(workflow)
+    if deferred:
+        wishes = {block.name: _wish_and_hints(read, block.name) for block in deferred}
+        found = [structs.replace(block, wish=wishes[block.name][0], hints=wishes[block.name][1]) for block in deferred]
+        for each in sheets_of(read.reader, read.entries, deferred):
+            read.eaches.read(each, "a task")
+        sheets = {name: msgspec.to_builtins(sheet) for name, sheet in read.eaches.sheets.items()}
+        text = data.decode("utf-8-sig", errors="replace")
+        workflow.deferred = Deferred(tuple(found), file, text, dict(config or {}), sheets)
+    workflow.warnings, workflow.config = told(read.reader), read.eaches.config.values
     return workflow
+
+
+def expand_block(deferred: Deferred, name: str, so_far: Workflow, directory: Path) -> list[Task]:
+    """Return the tasks of a deferred entry, now that the tasks that it waits for have made its rows or files."""
+    read = _File(deferred.text.encode(), deferred.file, directory, deferred.config, growing=True)
+    read.eaches.sheets = {key: msgspec.convert(sheet, Sheet) for key, sheet in deferred.sheets.items()}
+    block = read.block(name)
+    _check_sizes(read.reader, {name: block})
+    others = _Others(read.reader, {name: block}, so_far)
+    others.ids = {other: others.ids.get(other, []) for other in read.entries}  # an entry may have no tasks
+    return _write_out(block, others.ids[name], others, {})
+
+
+class _File:
+    """A workflow file whose keys have been read, and whose tasks have not."""
+
+    def __init__(
+        self,
+        data: bytes,
+        file: str,
+        directory: Path,
+        config: Given[str, Value],
+        is_stray: Callable[[str], bool] = lambda path: False,
+        *,
+        growing: bool = False,
+    ) -> None:
+        self.reader = reader = Reader(file)
+        top = reader.mapping(Entry(1, parse_yaml(data, file)), "the file", "'name: words', and 'tasks:' below it")
+        reader.check_keys(top, WORKFLOW_KEYS, "a workflow", TASK_KEYS, "inside a task")
+        for key in _REQUIRED_KEYS:
+            if key not in top:
+                raise reader.error(1, f"the key {key!r} is missing", f"add {key}: at the left margin")
+        title = reader.value(top["name"], "'name'")
+        self.name = reader.name(title.text, title.line, "the workflow's name")
+        self.entries = reader.mapping(top["tasks"], "'tasks'", "'hello:' with 'run: echo hello' below it")
+        if not self.entries:
+            raise reader.error(top["tasks"].line, "'tasks' is empty", "add at least one task")
+        self._shared: dict[str, Any] = {**_read_sandbox(reader, top, "'sandbox'")}
+        if "shell" in top:
+            self._shared["shell"] = _read_shell(reader, top["shell"], "'shell'", "")
+        values = read_config(reader, top, config)
+        self.eaches = EachReader(reader, values, directory, top.get(SAMPLES), is_stray, growing=growing)
+        self._software = read_software(reader, top, "the workflow", self.eaches.none, [])
+        check_names(reader, top, "the workflow", self.eaches.none)
+
+    def block(self, name: str) -> _Block:
+        """Read the tasks of one entry."""
+        entry = self.entries[name]
+        block = _read_block(self.reader, name, entry, self._shared, self._software, self.eaches)
+        if len(block.each):  # without rows its names may be unknown
+            keys = self.reader.mapping(entry, block.owner, "")
+            check_names(self.reader, keys, block.owner, block.each, in_shell=is_shell(block.shared.get("shell", ())))
+        return block
 
 
 class _Block(Struct):
@@ -130,7 +197,7 @@ class _Block(Struct):
     category: str
     line: int
     each: Each
-    inputs: list[Template]
+    inputs: list[Template | Taken]
     outputs: list[Template]
     run: Template
     setup: list[Template]
@@ -148,11 +215,17 @@ class _Block(Struct):
     def owner(self) -> str:
         return f"task {short(self.name)}"
 
+    @property
+    def row(self) -> Template:
+        """The names of `each` with their values, as `Task.row` has them."""
+        return self.each.template("\t".join(f"{name}={{{name}}}" for name in self.each.names))
+
     def templates(self) -> list[Template]:
         """All texts that may contain placeholders."""
-        single = [self.run, *([self.container] if self.container else [])]
+        single = [self.run, self.row, *([self.container] if self.container else [])]
         named = [template for _, template in (*self.needs, *self.software)]
-        return [*single, *self.inputs, *self.outputs, *self.temp, *self.setup, *self.env.values(), *named]
+        inputs = [file for file in self.inputs if isinstance(file, Template)]
+        return [*single, *inputs, *self.outputs, *self.temp, *self.setup, *self.env.values(), *named]
 
 
 # --- reading one task ---
@@ -181,18 +254,18 @@ def _read_block(
 
     def listed(key: str) -> list[tuple[int, Template]]:
         """The items of a list with their lines; a name of a list in `config` stands for all its values."""
-        items = [text for text in texts(key) if key != "inputs" or text.text != "auto"]
-        return [(item.line, each.template(text)) for item in items for text in eaches.expanded(item, each)]
+        return [(item.line, each.template(text)) for item in texts(key) for text in eaches.expanded(item, each)]
 
     category = name
     if in_full:
         text = reader.value(keys["category"], f"'category' of {owner}")
         category = reader.name(text.text, text.line, f"the category of {owner}")
-    shared = shared | {"auto_inputs": any(text.text == "auto" for text in texts("inputs"))}
+    inputs, auto_inputs = _read_inputs(reader, keys, each, owner, eaches)
+    shared = shared | {"auto_inputs": auto_inputs} | _read_sandbox(reader, keys, f"'sandbox' of {owner}")
     for key, (member, read) in _SHARED.items():
         if key in keys:
             shared[member] = read(reader, keys[key], f"{key!r} of {owner}", owner)
-    inputs, outputs, temp = ([template for _, template in listed(key)] for key in ("inputs", "outputs", "temp"))
+    outputs, temp = ([template for _, template in listed(key)] for key in ("outputs", "temp"))
     command = reader.text(keys["run"], f"'run' of {owner}").text if "run" in keys else ""
     if "run" in keys and not command.strip():
         raise reader.error(keys["run"].line, f"'run' of {owner} is empty", "write the command")
@@ -220,6 +293,23 @@ def _read_block(
     shared["wish"] = read_wish(reader, keys, owner, has_gpus=bool(has_gpus))
     _check_notice(reader, keys.get("notice", entry), shared, owner)
     return block
+
+
+def _read_inputs(
+    reader: Reader, keys: dict[str, Entry], each: Each, owner: str, eaches: EachReader
+) -> tuple[list[Template | Taken], bool]:
+    """The inputs of a task, and whether `auto` is among them."""
+    items = input_items(reader, keys["inputs"], f"'inputs' of {owner}", each) if "inputs" in keys else []
+    inputs: list[Template | Taken] = []
+    auto = False
+    for item in items:
+        if isinstance(item, Taken):
+            inputs.append(item)
+        elif item.text == "auto":
+            auto = True
+        else:
+            inputs += map(each.template, eaches.expanded(item, each))
+    return inputs, auto
 
 
 def _check_notice(reader: Reader, entry: Entry, shared: dict[str, Any], owner: str) -> None:
@@ -266,27 +356,37 @@ def _check_sizes(reader: Reader, blocks: dict[str, _Block]) -> None:
                 raise reader.error(block.line, what, "use fewer values")
 
 
-def _assemble(reader: Reader, name: str, blocks: dict[str, _Block]) -> Workflow:
-    ids = {name: block.each.ids(name) for name, block in blocks.items()}
-    needs = _Needs(reader, ids)
-    tasks = [task for block in blocks.values() for task in _write_out(block, ids[block.name], needs)]
-    places = {name: f"{reader.file}:{block.line}" for name, block in blocks.items()}
+def _assemble(read: _File, blocks: dict[str, _Block]) -> Workflow:
+    others = _Others(read.reader, blocks)
+    texts: dict[str, str] = {}
+    tasks = [task for block in blocks.values() for task in _write_out(block, others.ids[block.name], others, texts)]
+    places = {name: f"{read.reader.file}:{entry.line}" for name, entry in read.entries.items()}
     try:
-        workflow = Workflow(name, tasks)
-        workflow.check_temporary()
+        workflow = Workflow(read.name, tasks)
+        if len(blocks) == len(read.entries):  # otherwise tasks to come may read temporary outputs
+            workflow.check_temporary()
     except WorkflowError as problem:
         culprit = next(iter(problem.tasks), "")
-        block = next((block for block in blocks.values() if culprit in ids[block.name]), next(iter(blocks.values())))
-        problem.where = places[block.name]
+        name = next((name for name in blocks if culprit in others.ids[name]), next(iter(blocks)))
+        problem.where = places[name]
         raise
     workflow.places = places
     return workflow
 
 
-def _write_out(block: _Block, ids: list[str], needs: _Needs) -> list[Task]:
-    """The tasks of a block; values that are equal for all of them are shared."""
+def _wish_and_hints(read: _File, name: str) -> tuple[Wish | None, dict[str, float]]:
+    """What tasks to come ask of their jobs and state of their needs, as far as that is the same for all of them."""
+    keys = read.reader.mapping(read.entries[name], f"task {short(name)}", "'run: echo hello' below its name")
+    stated = keys.get("resources")
+    hints = read_hints(read.reader, stated, f"task {short(name)}") if stated and not has_braces(stated) else {}
+    return read_wish(read.reader, keys, f"task {short(name)}", has_gpus=stated is not None), hints
+
+
+def _write_out(block: _Block, ids: list[str], others: _Others, texts: dict[str, str]) -> list[Task]:
+    """The tasks of a block; values that are equal for all of them are shared, equal rows of all blocks in `texts`."""
     rows = block.each.rows()
-    command_rows = block.own.added_to(rows, ids)
+    inputs, outputs = others.inputs(block, rows), list(table([*block.outputs, *block.temp], rows))
+    command_rows = block.own.added_to(rows, ids, inputs, outputs)
     environments = (
         (dict(zip(block.env, row, strict=True)) for row in table(list(block.env.values()), rows))
         if any(template.places for template in block.env.values())
@@ -301,9 +401,10 @@ def _write_out(block: _Block, ids: list[str], needs: _Needs) -> list[Task]:
         table(block.setup, command_rows),
         containers,
         software_column(block.software, rows),
-        table(block.inputs, rows),
+        inputs,
         table(block.outputs, rows),
-        needs.parents(block, rows),
+        others.parents(block, rows),
+        (texts.setdefault(text, text) for text in block.row.column(rows)),
         strict=False,  # shared columns are infinite
     )  # in the order of the fields of `Task`
     shared = {"hints": {}, **block.shared}  # one dictionary of hints for all tasks
@@ -316,14 +417,59 @@ def _write_out(block: _Block, ids: list[str], needs: _Needs) -> list[Task]:
     return [Task(*row, **(shared | each)) for row, each in zip(columns, own, strict=False)]
 
 
-class _Needs:
-    """Turns the entries of `needs`, categories or single tasks, into task ids."""
+class _Others:
+    """The tasks of all entries: what the entries of `needs` and of `from` stand for.
 
-    def __init__(self, reader: Reader, ids: dict[str, list[str]]) -> None:
+    `so_far` are tasks that the run has already, if it goes on.
+    """
+
+    def __init__(self, reader: Reader, blocks: dict[str, _Block], so_far: Workflow | None = None) -> None:
         self.reader = reader
-        self.ids = ids
-        self.known = {task_id for category in ids.values() for task_id in category}
+        self.blocks = blocks
+        self.ids: dict[str, list[str]] = {}
+        for task in so_far or ():
+            self.ids.setdefault(task.category, []).append(task.id)
+        self.so_far = so_far
+        self.ids |= {name: block.each.ids(name) for name, block in blocks.items()}
+        self.known = {task_id for category in self.ids.values() for task_id in category}
+        self.outputs: dict[str, Row] = {}  # of the tasks of categories that were asked for
         self.links = 0
+
+    def inputs(self, block: _Block, rows: list[Row]) -> list[Row]:
+        """For each row, the inputs of its task."""
+        templates = [file for file in block.inputs if isinstance(file, Template)]
+        if len(templates) == len(block.inputs):
+            return list(table(templates, rows))
+        columns = [
+            [(text,) for text in file.column(rows)] if isinstance(file, Template) else self.taken(file, block, rows)
+            for file in block.inputs
+        ]
+        return [tuple(chain.from_iterable(parts)) for parts in zip(*columns, strict=True)]
+
+    def taken(self, taken: Taken, block: _Block, rows: list[Row]) -> list[Row]:
+        """For each row, the files that it takes from other tasks."""
+        if not taken.task.places:
+            return [self.files(taken, taken.task.text, block, len(rows))] * len(rows)
+        return [self.files(taken, name, block, 1) for name in taken.task.column(rows)]
+
+    def files(self, taken: Taken, name: str, block: _Block, times: int) -> Row:
+        """The files of a category, or of one task, for so many tasks."""
+        ids = self.named(name, block, taken.line, times, "takes files from")
+        made = [self.outputs_of(task_id) for task_id in ids]
+        found = tuple(path for outputs in made for path in taken.of(outputs))
+        if ids and not found:
+            raise self.reader.error(taken.line, *nothing_fits(taken, name, [path for each in made for path in each]))
+        return found
+
+    def outputs_of(self, task_id: str) -> Row:
+        if task_id not in self.outputs and self.so_far is not None and task_id in self.so_far.tasks:
+            self.outputs[task_id] = self.so_far.tasks[task_id].outputs
+        elif task_id not in self.outputs:
+            name = next(name for name, ids in self.ids.items() if task_id in ids)
+            block = self.blocks[name]
+            made = table([*block.outputs, *block.temp], block.each.rows())
+            self.outputs |= zip(self.ids[name], made, strict=False)
+        return self.outputs[task_id]
 
     def parents(self, block: _Block, rows: list[Row]) -> list[Row]:
         """For each row, the ids of the tasks that it depends on."""
@@ -345,11 +491,14 @@ class _Needs:
             for row in columns
         ]
 
-    def named(self, text: str, block: _Block, line: int, times: int) -> list[str]:
+    def named(self, text: str, block: _Block, line: int, times: int, verb: str = "needs") -> list[str]:
         """The task ids that `text` names; `times` tasks will depend on each."""
         if text == block.name:
-            raise self.reader.error(line, f"{block.owner} needs itself", "remove it from 'needs'")
-        found = self.ids.get(text) or ([text] if text in self.known else self.unknown(text, block, line))
+            raise self.reader.error(line, f"{block.owner} {verb} itself", "name another task")
+        if text in self.ids:
+            found = self.ids[text]
+        else:
+            found = [text] if text in self.known else self.unknown(text, block, line, verb)
         self.links += times * len(found)
         if self.links > MAX_LINKS:
             what = f"with {block.owner} there are more than {MAX_LINKS:,} dependencies between tasks"
@@ -357,7 +506,7 @@ class _Needs:
             raise self.reader.error(line, what, todo)
         return found
 
-    def unknown(self, text: str, block: _Block, line: int) -> NoReturn:
+    def unknown(self, text: str, block: _Block, line: int, verb: str) -> NoReturn:
         category = text.partition("[")[0]
         if category in self.ids:
             several = ", …" if len(self.ids[category]) > 3 else ""
@@ -367,5 +516,5 @@ class _Needs:
             todo = did_you_mean(text, others[:10_000], "the other tasks are")
         else:
             todo = "add that task or remove the need"
-        what = f"{block.owner} needs {short(text)}, which does not exist"
+        what = f"{block.owner} {verb} {short(text)}, which does not exist"
         raise WorkflowError(what, tasks=[block.name], where=f"{self.reader.file}:{line}", todo=todo)

@@ -92,8 +92,8 @@ def _entry(task: Task, workflow: Workflow) -> Iterator[str]:
         yield f"{_INDENT}priority: {number_text(task.priority)}"
     if task.retries:
         yield f"{_INDENT}retries: {task.retries}"
-    if not task.sandbox:
-        yield f"{_INDENT}sandbox: false"
+    if task.strict or not task.sandbox:
+        yield f"{_INDENT}sandbox: {'strict' if task.strict else 'false'}"
     if task.malleable:
         yield f"{_INDENT}malleable: true"
     if task.notice_s:

@@ -11,7 +11,7 @@ from headway.model.limits import MOST_SECONDS, MOST_USED_BYTES
 
 _MOST = 2.0**62
 _BYTES = re.compile(r"(\d+(?:\.\d+)?(?:E[+-]?\d+)?)\s*([KMGTPE]?)(i?B)?", re.IGNORECASE)
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|[smhd])\s*")
+_SPAN = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)\s*(ms|[smhd])\s*")
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _CLOCK = re.compile(r"(?:(\d+)-|(\d+) days?, )?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
 _COMMA = re.compile(r"[\d.]+,\d+")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from headway.formats.base import WorkflowFormat
@@ -14,21 +14,31 @@ from headway.registry import WithPlugins
 KNOWN = ".yaml or .yml (Headway), .json (WfFormat), .dax or .xml (Pegasus); the last three also with .gz"
 
 
-def read_instance(path: Path, config: Mapping[str, str | list[str]] | None = None) -> Instance:
+def read_instance(
+    path: Path,
+    config: Mapping[str, str | list[str]] | None = None,
+    is_stray: Callable[[str], bool] = lambda path: False,
+) -> Instance:
     """The workflow in the file at `path`, with recorded figures of an execution if there are any.
 
-    `config` replaces values of the key `config`, which only Headway's own files have.
+    `config` replaces values of the key `config`, which only Headway's own files have. `is_stray`: see `read_workflow`.
+    A pipe whose name does not tell its format holds such a file.
     """
     name = path.name.lower()
     ending = Path(name.removesuffix(".gz")).suffix
-    if config and ending not in (".yaml", ".yml"):
+    piped = not ending and path.is_fifo()  # `headway show <(program)`
+    if config and ending not in (".yaml", ".yml") and not piped:
         todo = "leave it out: only Headway's workflow files have 'config'"
         raise InputError(f"there is no {next(iter(config))!r} in {path}", where="--set", todo=todo)
     with collecting_later():
         if ending in (".yaml", ".yml") and not name.endswith(".gz"):
             from headway.formats.headway_yaml import read_workflow
 
-            return Instance(read_workflow(path, config))
+            return Instance(read_workflow(path, config, is_stray))
+        if piped:  # it has no telling name, and no directory
+            from headway.formats.headway_yaml import parse_workflow
+
+            return Instance(parse_workflow(*_content(path), Path(), config))
         if ending == ".json":
             from headway.formats.wfformat import parse_wfformat
 

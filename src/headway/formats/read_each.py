@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from posixpath import normpath
 
@@ -27,26 +28,49 @@ from headway.model.workflow import Workflow
 
 _EXAMPLE = "write for example {part: [aa, ab]}, {part: 1..10}, [{left: a, right: b}] or samples.csv"
 _SOURCES = ("sheet", "files")
-_OPTIONS = ("where", "default", "id")  # of a source
+_OPTIONS = ("where", "default", "id", "from")  # of a source
+SAMPLES = "samples"  # the key beside `tasks`, and the word in `each` that stands for it
 _SHEET_NAME = re.compile(r".*\.(?:csv|tsv)(?:\.gz)?", re.IGNORECASE)
 _RANGE = re.compile(r"(-?\d{1,18})\.\.(-?\d{1,18})(?:\.\.-?(\d{1,18}))?")
 
 
 class EachReader:
-    """Reads the keys `each` of one workflow file; sheets and files are looked up in `directory`."""
+    """Reads the keys `each` of one workflow file; sheets and files are looked up in `directory`.
 
-    def __init__(self, reader: Reader, config: Config, directory: Path) -> None:
+    `samples` is the entry of that name beside `tasks`. `is_stray` says of a path whether a run here made it: such a
+    file is no source of tasks. While the run goes on, tasks have made the files that `from` speaks of, and there may
+    be none (`growing`).
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        config: Config,
+        directory: Path,
+        samples: Entry | None = None,
+        is_stray: Callable[[str], bool] = lambda path: False,
+        *,
+        growing: bool = False,
+    ) -> None:
         self.reader = reader
         self.config = config
         self.directory = directory
         self.none = Each((), config.texts)  # for a task without `each`
+        self.samples = samples
+        self.is_stray = is_stray
+        self.growing = growing
         self.field = ""  # describes the `each` that is being read, in errors
-        self.sheets: dict[str, Sheet] = {}  # several tasks may read the same sheet
+        # Sheets by their names, and names of files by their patterns: several tasks may read the same.
+        self.sheets: dict[str, Sheet] = {}
         self.patterns: dict[str, tuple[int, str]] = {}  # of `files`, with line and field
 
     def read(self, entry: Entry, owner: str) -> Each:
         """`{left: [a, b], right: 1..3}` gives all combinations; rows, a sheet or files give one task for each row."""
         self.field = f"'each' of {owner}"
+        if self.is_samples(entry) and self.samples is not None:
+            self.field = f"'{SAMPLES}'"
+            sheet, label = self.sample_rows(self.samples)
+            return self.each([sheet.factor(label)])
         value = entry.value
         if isinstance(value, Listing):
             return self.each([self.rows(value)])
@@ -61,6 +85,33 @@ class EachReader:
         if not value.entries:
             raise self.reader.error(entry.line, f"{self.field} is empty", _EXAMPLE)
         return self.each(self.mapping(value.entries))
+
+    def is_samples(self, entry: Entry) -> bool:
+        """Whether a value is the word that stands for the workflow's samples."""
+        return self.samples is not None and isinstance(entry.value, Text) and entry.value.text == SAMPLES
+
+    def trigger(self, entry: Entry) -> Text | None:
+        """The task whose files or rows an `each` waits for, if it has `from`."""
+        if self.is_samples(entry) and self.samples is not None:
+            entry = self.samples
+        if not isinstance(entry.value, Mapping):
+            return None
+        entries = entry.value.entries
+        if not any(key in entries for key in _SOURCES):
+            return None
+        if "from" in entries and not self.has_values(entries["from"]):
+            return self.reader.value(entries["from"], "'from' in 'each'")
+        return self.trigger(entries["sheet"]) if "sheet" in entries else None
+
+    def words(self, entry: Entry) -> str:
+        """What the tasks of an `each` are made for, for people: `each file parts/{part}.txt`."""
+        if self.is_samples(entry) and self.samples is not None:
+            entry = self.samples
+        entries = entry.value.entries if isinstance(entry.value, Mapping) else {}
+        for key, kind in (("files", "each file"), ("sheet", "each row of")):
+            if key in entries and isinstance(value := entries[key].value, Text):
+                return self.words(entries[key]) if self.is_samples(entries[key]) else f"{kind} {value.text}"
+        return "each row"
 
     def expanded(self, text: Text, each: Each) -> list[str]:
         """The texts that an item of a list stands for: one for each value of a list in `config` that it names."""
@@ -178,8 +229,20 @@ class EachReader:
 
     def source(self, key: str, entry: Entry, options: dict[str, Entry]) -> Factor:
         """The rows of a sheet or of file names, as `where`, `default` and `id` say."""
-        text = self.config.filled(self.reader.value(entry, f"{key!r} in {self.field}").text)
-        sheet = self.sheet(text, entry.line) if key == "sheet" else self.files(text, entry.line)
+        sheet, label = self.chosen_rows(key, entry, options)
+        return sheet.factor(label)
+
+    def chosen_rows(self, key: str, entry: Entry, options: dict[str, Entry]) -> tuple[Sheet, str | None]:
+        """The rows that count, and the text that names them."""
+        label: str | None = None
+        if key == "sheet" and self.is_samples(entry) and self.samples is not None:
+            sheet, label = self.sample_rows(self.samples)
+        else:
+            text = self.config.filled(self.reader.value(entry, f"{key!r} in {self.field}").text)
+            may_be_empty = self.growing and "from" in options
+            sheet = self.sheet(text, entry.line, may_be_empty) if key == "sheet" else self.files(text, entry, options)
+        if self.growing and not sheet.rows:  # its columns may be unknown, and none of them matters
+            return sheet, None
         if "default" in options:
             field = f"'default' in {self.field}"
             defaults = self.reader.mapping(options["default"], field, "{tissue: liver}")
@@ -190,10 +253,22 @@ class EachReader:
                 known_column(self.reader, value.line, name, sheet, field)
                 texts = [self.config.filled(text.text) for text in self.condition(value, f"{short(name)} in {field}")]
                 sheet = sheet.where(name, read_condition(self.reader, value.line, texts, f"{short(name)} in {field}"))
-                if not sheet.rows:
+                if not sheet.rows and not self.growing:
                     what = f"{field} leaves no row of {sheet.file}: none has {name} {' or '.join(texts)!r}"
                     raise self.reader.error(value.line, what, "correct it; values are compared as they are written")
-        return sheet.factor(self.label(options["id"], sheet) if "id" in options else None)
+        return sheet, self.label(options["id"], sheet) if "id" in options else label
+
+    def sample_rows(self, entry: Entry) -> tuple[Sheet, str | None]:
+        """The rows of the workflow's samples."""
+        if isinstance(entry.value, Text):
+            return self.chosen_rows("files" if WILDCARD.search(entry.value.text) else "sheet", entry, {})
+        entries = self.reader.mapping(entry, f"'{SAMPLES}'", "{sheet: samples.csv}")
+        sources = [key for key in _SOURCES if key in entries]
+        options = {key: value for key, value in entries.items() if key in _OPTIONS}
+        if len(sources) != 1 or len(options) + 1 != len(entries):
+            what = f"'{SAMPLES}' is not one sheet, or the names of files, with 'where', 'default', 'id' and 'from'"
+            raise self.reader.error(entry.line, what, "write for example {sheet: samples.csv}")
+        return self.chosen_rows(sources[0], entries[sources[0]], options)
 
     def condition(self, entry: Entry, field: str) -> list[Text]:
         if isinstance(entry.value, Listing) and not entry.value.items:
@@ -204,7 +279,7 @@ class EachReader:
         text = self.reader.text(entry, f"{short(self.checked_name(name, entry))} in {field}")
         return self.checked_value(text, field)
 
-    def sheet(self, name: str, line: int) -> Sheet:
+    def sheet(self, name: str, line: int, may_be_empty: bool = False) -> Sheet:
         if name not in self.sheets:
             path = self.directory / name
             try:
@@ -212,19 +287,34 @@ class EachReader:
             except InputError as problem:
                 what = f"the sheet {short(name)} in {self.field} cannot be used: {problem.what}"
                 raise self.reader.error(line, what, problem.todo) from None
-            self.sheets[name] = parse_sheet(data, shown(path))
+            self.sheets[name] = parse_sheet(data, shown(path), may_be_empty=may_be_empty)
         return self.sheets[name]
 
-    def files(self, pattern: str, line: int) -> Sheet:
+    def files(self, pattern: str, entry: Entry, options: dict[str, Entry]) -> Sheet:
+        line = entry.line
         if not WILDCARD.search(pattern):
             what = f"'files' in {self.field} is {short(pattern)}, without a name in braces"
             raise self.reader.error(line, what, "write for example 'reads/{sample}.fq'")
-        found = found_files(pattern, self.directory)
-        if not found.rows:
-            todo = f"check the names of the files in {shown(self.directory.absolute())}"
-            raise self.reader.error(line, f"no file fits {short(pattern)} in {self.field}", todo)
-        self.patterns[pattern] = line, self.field
-        return found
+        if pattern not in self.sheets:
+            made_by_task = "from" in options
+            is_stray = (lambda path: False) if made_by_task else self.is_stray
+            found = found_files(pattern, self.directory, is_stray)
+            if not found.rows and not made_by_task:
+                raise self.reader.error(line, *self.nothing_fits(pattern))
+            if not made_by_task:
+                self.patterns[pattern] = line, self.field
+            self.sheets[pattern] = found
+        return self.sheets[pattern]
+
+    def nothing_fits(self, pattern: str) -> tuple[str, str]:
+        """What is wrong with a pattern of files that fits none, or only orphans, and what to do."""
+        what = f"no file fits {short(pattern)} in {self.field}"
+        if not (left_out := len(found_files(pattern, self.directory).rows)):
+            return what, f"check the names of the files in {shown(self.directory.absolute())}"
+        fit, them = ("1 file that fits was", "it") if left_out == 1 else (f"{left_out:,} files that fit were", "them")
+        what += f": {fit} made by earlier runs, and no workflow file here makes {them} now"
+        todo = f"run the workflow file that makes {them}, also if it was renamed"
+        return what, f"{todo}, or copy {them} to other names, which are your own files then"
 
     def label(self, entry: Entry, sheet: Sheet) -> str:
         field = f"'id' in {self.field}"

@@ -131,7 +131,9 @@ class _Crate:
         yield {"@id": self.agent, "@type": "Person", "name": self.packed.author}
         if isinstance(licence := self._licence(), dict):
             yield licence | {"@type": "CreativeWork", "name": licence["@id"]}
+        yield from self._parameters()
         yield whole
+        yield from self._values()
         yield from self._engine(whole)
         for field_name, name, _, meaning in _QUANTITIES if self.usage else ():
             yield {"@id": f"#{field_name}", "@type": "DefinedTerm", "name": name, "description": meaning}
@@ -176,6 +178,8 @@ class _Crate:
             workflow["@type"].append("HowTo")
             workflow["hasPart"] = [{"@id": f"#tool-{number}"} for number in self.category.values()]
             workflow["step"] = [{"@id": f"#step-{number}"} for number in self.category.values()]
+        if self.run.config:
+            workflow["input"] = [{"@id": f"#config-{name}"} for name in self.run.config]
         yield workflow
         yield {"@id": "#language", "@type": "ComputerLanguage", "name": name, "description": address}
         for category, number in self.category.items():
@@ -202,7 +206,7 @@ class _Crate:
             "instrument": {"@id": self._workflow_id()},
             "agent": {"@id": self.agent},
             "startTime": _moment(run.started_at),
-            "object": [self._file(path) for path in read if path not in made],
+            "object": [self._file(path) for path in read if path not in made] + _references(self._values()),
             "result": [self._file(path) for path in sorted(results)],
         }
         if run.uid:
@@ -210,6 +214,28 @@ class _Crate:
         if run.ended:
             action |= {"endTime": _moment(run.ended_at)} | self._status(run.state == "succeeded", _state(run))
         return action
+
+    def _values(self) -> Iterator[Entity]:
+        """The values of the workflow's `config`, which are inputs of the workflow."""
+        for name, value in self.run.config.items():
+            yield {
+                "@id": f"#value-{name}",
+                "@type": "PropertyValue",
+                "name": name,
+                "value": self.clean(value if isinstance(value, str) else ", ".join(value)),
+                "exampleOfWork": {"@id": f"#config-{name}"},
+            }
+
+    def _parameters(self) -> Iterator[Entity]:
+        """The names in the workflow's `config`."""
+        for name in self.run.config:
+            yield {
+                "@id": f"#config-{name}",
+                "@type": "FormalParameter",
+                "name": name,
+                "additionalType": "Text",
+                "workExample": {"@id": f"#value-{name}"},
+            }
 
     def _engine(self, whole: Entity) -> Iterator[Entity]:
         yield {
@@ -255,7 +281,7 @@ class _Crate:
             "@id": f"#attempt-{len(self.actions) + 1}",
             "@type": "CreateAction",
             "name": self.clean(f"{task.id}, attempt {execution.attempt}"),
-            "description": self.clean(task.command),
+            "description": self.clean(execution.command),
             "instrument": {"@id": f"#tool-{self.category[task.category]}"},
             "agent": {"@id": self.agent},
             "startTime": _moment(execution.started_at),

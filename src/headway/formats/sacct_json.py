@@ -30,7 +30,7 @@ _PER_CPU = 2**63  # this bit says in old versions that the memory is that of a c
 
 def recognises(line: str) -> bool:
     """Whether `line` (of JSON over many lines, the first of them as one) is the beginning of such a file."""
-    return line.lstrip().startswith("{") and bool(_JOBS.search(line) or re.search(r'"meta"\s*:.*[Ss]lurm', line))
+    return line.lstrip().startswith("{") and bool(_JOBS.search(line) or "slurm" in line.partition('"meta"')[2].lower())
 
 
 def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
@@ -53,13 +53,13 @@ def read(lines: Iterable[str], where: str, name: str) -> TaskLog:
 def _entries(lines: Iterable[str], where: str) -> Iterator[tuple[int, Any]]:
     """The entries of the list `jobs`, with the line on which each begins; held in memory is one at a time."""
     decoder = json.JSONDecoder(parse_int=_whole)
-    text, at, line = "", 0, 1
+    text, at, line, counted = "", 0, 1, 0  # `line` is where `counted` is: all may stand on one long line
     source = iter(lines)
     begun = False
     while True:
         more = _block(source, max(_BLOCK, len(text) - at))
-        line += text.count("\n", 0, at)
-        text, at = text[at:] + more, 0
+        line += text.count("\n", counted, at)
+        text, at, counted = text[at:] + more, 0, 0
         while begun or (start := _JOBS.search(text)):
             at = _BETWEEN.match(text, at if begun else start.end()).end()  # type: ignore[union-attr]
             begun = True
@@ -70,10 +70,12 @@ def _entries(lines: Iterable[str], where: str) -> Iterator[tuple[int, Any]]:
             except (json.JSONDecodeError, RecursionError) as problem:
                 if more:
                     break  # perhaps only cut off: try again with more text
-                place = f"{where}:{line + text.count(chr(10), 0, at)}"
+                place = f"{where}:{line + text.count(chr(10), counted, at)}"
                 what = f'this entry of "jobs" is cut off or no JSON ({getattr(problem, "msg", "nested too deeply")})'
                 raise InputError(what, where=place, todo="check that the file is complete") from None
-            yield line + text.count("\n", 0, at), entry
+            line += text.count("\n", counted, at)
+            counted = at
+            yield line, entry
             at = end
         if not begun and (not more or len(text) > _LONGEST_BEGINNING):
             raise InputError('there is no list "jobs"', where=where, todo="make it with: sacct --json")

@@ -7,7 +7,7 @@ import glob
 import io
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -68,6 +68,7 @@ class Sheet(Struct, frozen=True):
 
     def factor(self, label: str | None) -> Factor:
         """The rows with labels: filled from the template `label`, or from the fewest first columns that differ."""
+        labels: list[str] = []
         if label is not None:
             each = Each([Factor(self.names, self.rows, [])])
             labels = list(each.template(label).column(self.rows))
@@ -108,7 +109,7 @@ def read_condition(reader: Reader, line: int, texts: list[str], field: str) -> l
 # --- a file with a table ---
 
 
-def parse_sheet(data: bytes, file: str) -> Sheet:
+def parse_sheet(data: bytes, file: str, *, may_be_empty: bool = False) -> Sheet:
     """Parse a table with names in its first line, separated by tabs, commas or semicolons; quotes as in CSV."""
     text = decoded(data, file)
     first = next((line for line in text.splitlines() if line.strip()), "")
@@ -133,7 +134,7 @@ def parse_sheet(data: bytes, file: str) -> Sheet:
     except csv.Error as problem:
         todo = 'close the quotes, and write a quote inside quotes twice: "5"" disk"'
         raise InputError(f"this is not a table ({problem})", where=f"{file}:{reader.line_num}", todo=todo) from None
-    if not rows:
+    if not rows and not may_be_empty:
         what = "the sheet has no rows below its first line" if names else "the sheet is empty"
         raise InputError(what, where=f"{file}:1", todo="write the names of the columns, and a line for each task")
     return _named(Sheet(file, tuple(names), rows, lines))
@@ -194,11 +195,15 @@ def name_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(re.sub(WILDCARD.pattern + r"|[^{]|\{", part, pattern))
 
 
-def found_files(pattern: str, directory: Path) -> Sheet:
-    """One row for each file name that fits: the texts that its wildcards stand for, in order."""
+def found_files(pattern: str, directory: Path, is_stray: Callable[[str], bool] = lambda path: False) -> Sheet:
+    """One row for each file name that fits: the texts that its wildcards stand for, in order.
+
+    Files that an earlier run made (`is_stray`) do not count.
+    """
     fits = name_pattern(pattern)
     stars = WILDCARD.sub("*", pattern.replace("[", "[[]"))
-    matches = [match for path in glob.glob(stars, root_dir=directory) if (match := fits.fullmatch(path))]
+    paths = (path for path in glob.glob(stars, root_dir=directory) if not is_stray(path))
+    matches = [match for path in paths if (match := fits.fullmatch(path))]
     rows = sorted({match.groups() for match in matches if not any(map(has_control_character, match.groups()))})
     return Sheet(pattern, tuple(fits.groupindex), rows, [])
 

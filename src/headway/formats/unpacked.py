@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import gzip
 import os
+import select
 import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from io import BufferedReader
+from io import BufferedReader, FileIO
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from headway.formats.safe_yaml import shown
 from headway.model.errors import InputError
 from headway.model.limits import MOST_FILE_BYTES, MOST_LINE_BYTES, MOST_UNPACKED_RATIO, SMALL_FILE_BYTES
 from headway.model.units import format_bytes
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
 MAX_BYTES = MOST_FILE_BYTES
 MAX_LINE_BYTES = MOST_LINE_BYTES
 GZIP = b"\x1f\x8b"
 _BEST_PACKED = 1032  # the highest compression ratio of gzip
 _BLOCK = 1 << 20
+WRITER_WAIT_S = 5.0  # how long a pipe may have no writer
 
 
 def read_unpacked(path: Path, most: int | None = None, todo: str = "split the workflow") -> bytes:
@@ -95,6 +100,40 @@ def is_directory(path: Path) -> bool:
         return False
 
 
+class _Pipe(FileIO):
+    """A pipe, which is read until its writers have closed it, however slow they are.
+
+    If no process opens the pipe for writing within some seconds, reading it is an InputError.
+    """
+
+    def __init__(self, path: Path) -> None:
+        # Without O_NONBLOCK this would wait for a writer.
+        super().__init__(path, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
+        self._had_writer = False
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int | None:
+        """Read what there is into `buffer`, at least one byte before the end."""
+        ready = select.poll()
+        ready.register(self, select.POLLIN)
+        while not (count := super().readinto(buffer)) and not (count == 0 and self._had_writer):
+            # None: a writer has not written yet. 0: there is no writer.
+            if not ready.poll(None if count is None else WRITER_WAIT_S * 1000):
+                what = f"this is a pipe, and no process has opened it for writing within {WRITER_WAIT_S:g} s"
+                todo = "name a file, or start the program that writes to the pipe"
+                raise InputError(what, where=shown(Path(str(self.name))), todo=todo)
+            self._had_writer = True
+        self._had_writer = True
+        return count
+
+
+def opened(path: Path) -> BinaryIO:
+    """Open a file or a pipe for reading; an InputError if it is a device, or a pipe without a writer."""
+    mode = os.stat(path).st_mode
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        raise InputError("this is a device", where=shown(path), todo="name a file")
+    return BufferedReader(_Pipe(path)) if stat.S_ISFIFO(mode) else path.open("rb")
+
+
 def _standard_input() -> BinaryIO:
     return os.fdopen(os.dup(0), "rb")
 
@@ -124,7 +163,7 @@ def stem(path: Path, *endings: str) -> str:
 def readable(path: Path, where: str) -> Iterator[BinaryIO]:
     """Open a file for reading; errors in the `with` block become InputErrors that name `where`."""
     try:
-        with path.open("rb") if path != Path("-") else _standard_input() as file:
+        with opened(path) if path != Path("-") else _standard_input() as file:
             yield file
     except FileNotFoundError:
         raise InputError("this file does not exist", where=where, todo="check the name and the directory") from None

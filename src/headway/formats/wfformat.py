@@ -50,6 +50,7 @@ SAME = (
     "hints",
     "retries",
     "sandbox",
+    "strict",
     "malleable",
     "notice_s",
     "software",

@@ -37,6 +37,7 @@ class Extras(Struct, gc=False, omit_defaults=True):
     priority: int | float = 0
     retries: int = 0
     sandbox: bool = True
+    strict: bool = False
     malleable: bool = False
     notice_s: int | float = 0
     software: dict[str, tuple[str, ...]] = {}

@@ -7,6 +7,7 @@ not parsed, only searched: whoever hides a program well gets a less exact identi
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -20,14 +21,14 @@ _SCRIPTS = {".awk", ".bash", ".ipynb", ".jl", ".js", ".lua", ".m", ".pl", ".py",
 
 _WORD = re.compile(r"[\w./~@%+-]+")
 _NO_PROGRAMS = re.compile(
-    r"<<-?\s*(?P<quote>['\"]?)(?P<end>\w+)(?P=quote).*?^\s*(?P=end)\s*$"  # a here-document
+    r"<<-?\s*(?P<quote>['\"]?)(?P<mark>\w+)(?P=quote)"  # a here-document begins
     r"|'[^']*'|\"(?:\\.|[^\"\\])*\""
-    r"|(?<!\S)\#[^\n]*|\\\n",
-    re.DOTALL | re.MULTILINE,
+    r"|(?<!\S)\#[^\n]*|\\\n|(?P<escaped>\\.)",
+    re.DOTALL,
 )
 _PROGRAM = re.compile(
     r"(?:^|[|;(`\n]|(?<!>)&)[ \t]*"
-    r"(?:(?:do|elif|else|exec|if|then|time|until|while|!|\{|\w+=\S*)[ \t]+)*"
+    r"(?:(?:do|elif|else|exec|if|then|time|until|while|!|\{|\w+=\S{0,200})[ \t]+)*"
     r"([^\s|&;()<>`]+)"
 )
 
@@ -66,7 +67,31 @@ def _programs(task: Task) -> set[str]:
     """Return the names of the programs that a command starts, also those in the middle of a pipeline."""
     if not is_shell(task.shell):
         return {Path(task.shell[0]).name}
-    return {name.rsplit("/", 1)[-1] for name in _PROGRAM.findall(_lines(_NO_PROGRAMS.sub(" ", task.command)))}
+    return {name.rsplit("/", 1)[-1] for name in _PROGRAM.findall(_lines(_without_texts(task.command)))}
+
+
+def _without_texts(command: str) -> str:
+    """Return a command without its here-documents, texts in quotes and comments.
+
+    >>> _without_texts("cat <<END\\nsort\\nEND\\nuniq 'a b' # c")
+    'cat  \\nuniq    '
+    """
+    ends: dict[str, list[int]] = {}  # of lines, by their text: a pattern would look for the same end again and again
+    position = 0
+    for line in command.split("\n") if "<<" in command else ():
+        ends.setdefault(line.strip(), []).append(position + len(line))
+        position += len(line) + 1
+    kept: list[str] = []
+    position = 0
+    while found := _NO_PROGRAMS.search(command, position):
+        end, instead = found.end(), " "
+        if found["mark"]:
+            later = ends.get(found["mark"], [])
+            place = bisect_right(later, end)
+            end, instead = (later[place], " ") if place < len(later) else (found.start() + 2, "<<")
+        kept += [command[position : found.start()], found["escaped"] or instead]
+        position = end
+    return "".join([*kept, command[position:]])
 
 
 def _lines(text: str) -> str:

@@ -40,7 +40,7 @@ _TAKE_TURN = (
     "; SET LOCAL lock_timeout TO {patience_ms}; SELECT pg_advisory_xact_lock({writers})"
 )
 
-_QUESTION = re.compile(r" Is the server running [^?]*\?")  # part of libpq's error messages
+_QUESTION = re.compile(r" Is the server running [^?]{0,200}\?")  # part of libpq's error messages
 
 
 class PostgresHistory(History):

@@ -18,7 +18,7 @@ from headway.integrations.calls import ISOLATION, PLACE, PROCESS, CallFolder, Ca
 from headway.integrations.local_call import LocalCall
 from headway.integrations.submitter import Call, Submitter
 from headway.integrations.task_future import CallPlace, NeedError, TaskError, TaskFuture
-from headway.workers.short_path import short_path
+from headway.peers import connect
 
 Value = TypeVar("Value")
 
@@ -55,8 +55,7 @@ class NestedExecutor(Submitter):
         self._waiters_lock = threading.Lock()
         self._waiters = 0
         self._connection = socket.socket(socket.AF_UNIX)
-        with short_path(folder.path, messages.SOCKET) as path:
-            self._connection.connect(path)
+        connect(self._connection, str(folder.path), messages.SOCKET, check_above=False)
         threading.Thread(target=self._listen, name="headway-connection", daemon=True).start()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:

@@ -13,7 +13,7 @@ from headway.integrations.amounts import stated_amounts
 from headway.model.errors import InputError
 
 _AMOUNTS = ("cores", "memory", "disk")
-_TASKS = ("tasks", "until", "force")
+_TASKS = ("tasks", "only", "until", "force")
 _BATCH = {
     "partition": "partition",
     "account": "account",
@@ -44,8 +44,10 @@ class RunOptions(TypedDict, total=False):
     deadline: float | str | None  # on Slurm: be as cheap as ending within this time most likely allows
     seed: int | None
     keep_going: bool | None  # after a failure, go on with all tasks that do not depend on it
+    sandbox: str | None  # "strict": tasks see their inputs and nothing else of the workflow's directory
     again: bool | None  # run all tasks, also those that have not changed
-    tasks: str | Sequence[str] | None  # only these (categories, tasks or output files) and what they need
+    tasks: str | Sequence[str] | None  # only these (categories, tasks, output files, patterns) and what they need
+    only: str | Sequence[str] | None  # only tasks with these values in their columns: "sample=s1,s2"
     until: str | Sequence[str] | None  # nothing that comes after these
     force: str | Sequence[str] | None  # run these although nothing changed
     fresh: bool | None  # size tasks as if nothing had ever been run
@@ -67,6 +69,7 @@ class RunOptions(TypedDict, total=False):
     lines: str | None  # how nodes are reached: "files" or "dask"
     measure: str | None
     grace: float | str | None  # between SIGTERM and SIGKILL
+    linger: float | str | None  # how long a job without a manager and without tasks waits
     report: bool | None  # write a page about the run at its end
     notify: str | Sequence[str] | None  # whom to tell how the run goes: webhooks, "mail:ADDRESS", "command:LINE"
     stuck_after: float | str | None  # and that nothing has run for so long
@@ -98,7 +101,7 @@ def settings_of(directory: Path, options: Mapping[str, Any]) -> RunSettings:
         setting = SETTINGS[name.replace("_", "-")]
         is_seconds = name in ("grace", "stuck_after") and not isinstance(value, str)
         fields[setting.field] = _checked(name, float if is_seconds else setting.from_file or setting.from_text, value)
-    return settings_for(directory, fields)
+    return settings_for(directory, fields, by="program")
 
 
 def _told(name: str, value: Any) -> str:

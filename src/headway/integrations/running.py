@@ -9,10 +9,12 @@ import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Literal, Unpack, overload
+from typing import Any, Literal, TypeVar, Unpack, overload
 
 from msgspec import Struct, field
 
+from headway.api.check_inputs import CheckedInputs
+from headway.api.check_inputs import check_inputs as find_missing_inputs
 from headway.api.detach import Detached
 from headway.api.detach import detach as detach_run
 from headway.api.preview import Preview, preview
@@ -29,6 +31,8 @@ from headway.model.units import parse_duration
 from headway.model.workflow import Workflow
 from headway.report.run.progress import Progress
 from headway.report.run.summary import RunSummary
+
+Result = TypeVar("Result")
 
 
 class Run(Struct):
@@ -95,6 +99,17 @@ def run(
     workflow: Workflow | str | os.PathLike[str] = ...,
     directory: str | os.PathLike[str] | None = ...,
     *,
+    check_inputs: Literal[True],
+    progress: bool | Progress = ...,
+    **options: Unpack[RunOptions],
+) -> CheckedInputs: ...
+
+
+@overload
+def run(
+    workflow: Workflow | str | os.PathLike[str] = ...,
+    directory: str | os.PathLike[str] | None = ...,
+    *,
     progress: bool | Progress = ...,
     check: bool = ...,
     stand_ins: Scale | None = ...,
@@ -109,10 +124,11 @@ def run(
     progress: bool | Progress = False,
     dry_run: bool = False,
     detach: bool = False,
+    check_inputs: bool = False,
     check: bool = True,
     stand_ins: Scale | None = None,
     **options: Any,
-) -> Run | Preview | Detached:
+) -> Run | Preview | Detached | CheckedInputs:
     """Run what is new or has changed of a workflow, or of the workflow in a file, as `headway run` does.
 
     It runs in `directory`: by default the file's, for a workflow built in code the current one. Options are those of
@@ -120,7 +136,8 @@ def run(
     progress is shown on standard error. Raises a `RunError` unless all tasks succeeded or `check` is False.
 
     With `dry_run=True` nothing is run: a `Preview` says what would be. With `detach=True` a process in the background
-    manages the run, and a `Detached` says which.
+    manages the run, and a `Detached` says which. With `check_inputs=True` all tasks run beside their results, and a
+    `CheckedInputs` says which inputs are not declared.
     """
     place = Path() if isinstance(workflow, Workflow) else Path(workflow).parent
     where = (Path(directory) if directory is not None else place).absolute()
@@ -130,6 +147,12 @@ def run(
         settings = _keeping(deadline, workflow, settings)
     if dry_run and detach:
         raise InputError("a dry run is over at once", where="detach", todo="leave one of the two out")
+    if check_inputs and (dry_run or detach or stand_ins is not None):
+        what = "a check of inputs runs all tasks, here and now"
+        raise InputError(what, where="check_inputs", todo="leave it out, or `dry_run`, `detach` and `stand_ins`")
+    shown = progress if isinstance(progress, Progress) else _display(progress)
+    if check_inputs:
+        return _outside_of_any_loop(lambda: _checked_inputs(workflow, where, settings, shown))
     if dry_run:
         return preview(workflow, where, settings, stand_ins=stand_ins)
     if detach:
@@ -137,7 +160,6 @@ def run(
             raise InputError("a run in the background needs a workflow file", where="detach")
         return detach_run(workflow, where, settings, stand_ins=stand_ins)
     result = Run(directory=where)
-    shown = progress if isinstance(progress, Progress) else _display(progress)
 
     def drive() -> RunResult:
         with shown:
@@ -150,13 +172,21 @@ def run(
     return result
 
 
+def _checked_inputs(
+    workflow: Workflow | str | os.PathLike[str], where: Path, settings: RunSettings, shown: Progress
+) -> CheckedInputs:
+    with shown:
+        return find_missing_inputs(workflow, where, settings, progress=shown)
+
+
 def _keeping(deadline: float | str, workflow: Workflow | str | os.PathLike[str], settings: RunSettings) -> RunSettings:
     """Return the settings by which a run most likely ends in time, and warn of how likely that is."""
     from headway.api.deadline import keeping
 
     if isinstance(workflow, Workflow):
         raise InputError("a deadline needs a workflow file", where="deadline")
-    kept, said = keeping(parse_duration(deadline) if isinstance(deadline, str) else deadline, Path(workflow), settings)
+    seconds = parse_duration(deadline) if isinstance(deadline, str) else deadline
+    kept, said = keeping(seconds, Path(workflow), settings, "program")
     warnings.warn(said, RuntimeWarning, stacklevel=3)
     return kept
 
@@ -170,7 +200,7 @@ def _display(wanted: bool) -> Progress:
     return display_on(console_on(sys.stderr))
 
 
-def _outside_of_any_loop(drive: Callable[[], RunResult]) -> RunResult:
+def _outside_of_any_loop(drive: Callable[[], Result]) -> Result:
     """Drive the run here, or in another thread if this one has a running event loop, as notebooks do."""
     try:
         asyncio.get_running_loop()

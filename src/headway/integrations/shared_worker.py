@@ -18,6 +18,7 @@ from _pickle import load
 from typing import Any, NamedTuple
 
 from headway.integrations.call import CallUnpickler, described, pickled, write
+from headway.peers import connect
 
 SOCKET = "workers"  # in the folder of calls
 MOST_SENT_BYTES = 64 * 1024  # larger calls and values are files
@@ -195,9 +196,7 @@ def _printed() -> tuple[int, int]:
 def main(folder: str, task: str) -> None:
     """Make calls until the executor has no more, or has ended."""
     connection = socket.socket(socket.AF_UNIX)
-    handle = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    connection.connect(f"/proc/self/fd/{handle}/{SOCKET}")  # a short path: it is limited to 107 bytes
-    os.close(handle)
+    connect(connection, folder, SOCKET, check_above=False)
     send(connection, (task, int(os.environ["HEADWAY_TRY"])))
     worker = Worker(folder)
     while request := receive(connection):

@@ -13,7 +13,7 @@ from headway.file_systems import journal_mode
 from headway.journal.base import Journal
 from headway.model.codec import decode, decode_brief, encode
 from headway.model.damage import SIGNS, DamagedError, damage_in, damaged
-from headway.model.errors import SiteError
+from headway.model.errors import DiskFullError, SiteError, is_disk_full
 from headway.model.records import Decision, Event, kind, task_of
 
 VERSION = 1
@@ -195,7 +195,8 @@ class SqliteJournal(Journal):
             what, where = f"cannot {verb} the journal: {why}", str(self._path)
             code = getattr(error, "sqlite_errorcode", None)
             if isinstance(error, OSError) or (code is not None and code & 0xFF in _TROUBLE):
-                raise SiteError(what, where=where, todo=self._todo) from error
+                full = is_disk_full(error) or code == sqlite3.SQLITE_FULL
+                raise (DiskFullError if full else SiteError)(what, where=where, todo=self._todo) from error
             raise DamagedError(what, where=where, todo=DAMAGED) from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 
 _LONGEST = 800  # characters of what was wrong: names in files may be of any length
@@ -40,6 +41,15 @@ class SiteError(HeadwayError):
     """The machine or its file system cannot do what is needed: disk full, not writable, journal too new."""
 
     exit_code = 3
+
+
+class DiskFullError(SiteError):
+    """A disk is full, or a quota on it is used up."""
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether the operating system refused to write since a disk is full, or a quota is used up."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 class BusyError(HeadwayError):

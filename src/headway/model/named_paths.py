@@ -12,7 +12,7 @@ _TARGET = rf"\s*(?:\"[^\"\n]*\"|'[^'\n]*'|{_WORD})"
 # Alternatives without a group are not read: comments, arithmetic (its stars are no patterns), escaped characters, and
 # what is written.
 _PARTS = re.compile(
-    rf"(?:#(?<!\S#)[^\n]*|\$\(\([^\n]*?\)\)|\\.|>>?[|&]?{_TARGET}"
+    rf"(?:#(?<!\S#)[^\n]*|\$\(\([^\n]{{0,200}}?\)\)|\\.|>>?[|&]?{_TARGET}"
     rf"|(?:-(?<!\S-)(?:o|-out[\w-]*)|t(?<!\S.)(?:ee(?: -a)?|ouch)|m(?<!\S.)kdir(?: -p)?)[\s=]{_TARGET})"
     rf"|\"([^\"\n]*)\"|'([^'\n]*)'|({_WORD})",
     re.DOTALL,

@@ -85,10 +85,30 @@ _EXHAUSTED = {
 
 
 class Stamp(Struct, frozen=True, array_like=True, gc=False):
-    """Size and time of a file; for a directory, the sum of its files' sizes and their newest time."""
+    """Size, times and content of a file; for a directory, the sum of its files' sizes and the newest times in it.
+
+    `digest` is empty where the content was not read. `inside` has the digests of a directory's files by their paths in
+    it; it is empty if there are too many of them. `changed_ns` is the time of the last change of the content, the name
+    or the mode, which no program can set; 0 if it was not recorded.
+    """
 
     size_bytes: int
     modified_ns: int
+    digest: str = ""
+    inside: dict[str, str] = {}
+    changed_ns: int = 0
+
+    def holds_same(self, other: Stamp) -> bool:
+        """Whether both have the same content: by their digests or, where one was not read, by their sizes and times."""
+        if self.digest and other.digest:
+            return self.digest == other.digest
+        return self.is_as(other)
+
+    def is_as(self, other: Stamp) -> bool:
+        """Whether nothing has touched the file between the two looks at it."""
+        if (self.size_bytes, self.modified_ns) != (other.size_bytes, other.modified_ns):
+            return False
+        return not self.changed_ns or not other.changed_ns or self.changed_ns == other.changed_ns
 
 
 class Outcome(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -103,7 +123,8 @@ class Outcome(Struct, frozen=True, omit_defaults=True, gc=False):
     exit_code: int | None = None
     signal: int | None = None
     message: str = ""  # one sentence for people
-    outputs: dict[str, Stamp] = {}  # size and time of each declared output after a success
+    outputs: dict[str, Stamp] = {}  # each declared output after a success
+    unseen: tuple[str, ...] = ()  # what a strict task looked for in the workflow's directory, besides its inputs
 
     def after(self, saved_s: float) -> Outcome:
         """The outcome as if one attempt had run all the time: this one went on from a checkpoint after so many seconds.

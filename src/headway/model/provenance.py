@@ -17,6 +17,7 @@ class Execution(Struct):
     run: str  # the number of the run that made the attempt: of a reused result an earlier one
     node: str
     given: Resources
+    command: str  # as it was run
     started_at: float
     outcome: Outcome | None = None
     lost: str = ""  # why it has no outcome, if its node was lost
@@ -43,6 +44,7 @@ class Provenance(Struct):
     started_at: float
     ended_at: float  # the last that is known of it
     settings: list[str] = field(default_factory=list)  # sentences
+    config: dict[str, str | list[str]] = field(default_factory=dict)  # values that the workflow file's tasks used
     tasks: dict[str, Task] = field(default_factory=dict)
     executions: dict[str, list[Execution]] = field(default_factory=dict)  # by task, in the order of their starts
     failures: dict[str, str] = field(default_factory=dict)  # by task that failed for good: why

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field, structs
 
 from headway.model.coming import Coming
+from headway.model.deferred import Deferred
 from headway.model.devices import Device
 from headway.model.job import JobPhase, JobRequest, Wish
 from headway.model.observation import Observation
@@ -59,14 +60,36 @@ class Why(Struct, frozen=True, omit_defaults=True, gc=False):
     text: str = ""
 
 
-class Known(Struct, frozen=True, gc=False):
-    """A result of an earlier run; the fingerprint identifies the command and the inputs that it was made from."""
+REMOVED = "(removed)"  # stands for a secret
+
+
+class ChosenSetting(Struct, frozen=True, gc=False):
+    """A setting that a run did not leave at its default, without secrets.
+
+    `name` is the option's, without dashes. `--set genome=hg38` has the name `set` and the value `genome=hg38`.
+    `place` is the environment variable or the file.
+    """
+
+    name: str
+    value: str
+    origin: Literal["command line", "program", "environment", "file"]
+    place: str = ""
+
+
+class Known(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A result of an earlier run; the fingerprint identifies the command and the inputs that it was made from.
+
+    `config_changes` tells people which values of the workflow's `config` have changed since, if these changes are all
+    that changed the task; else it is empty.
+    """
 
     task: str
     fingerprint: Fingerprint
     run: str
     outputs: dict[str, Stamp] = {}
     temp: dict[str, str] = {}  # digests of what other tasks read of its temporary outputs
+    owner: str | None = None  # the workflow that has this task now; empty: none has it; None: not recorded
+    config_changes: str = ""
 
 
 class HistoryKey(Struct, frozen=True):
@@ -122,22 +145,41 @@ class RunStarted(Event, frozen=True, tag="run-started"):
     until: tuple[str, ...] = ()  # nothing that comes after these
     force: tuple[str, ...] = ()  # ids of tasks that run although nothing changed
     left_out: tuple[str, ...] = ()  # outputs of tasks that are not part of this run
+    owner: str = ""  # the workflow's name as the owner of files: its file, or that it was built in code
+    # Files that earlier runs made and no task of this workflow makes, and which workflow makes them now (empty: none).
+    strays: dict[str, str] = field(default_factory=dict)
     kept: tuple[str, ...] = ()  # temporary outputs that tasks read which are not part of this run
     prefer: str = ""  # what an hour sooner is worth: time, balanced, cost or a number of core-hours; empty: balanced
     budget: float | None = None  # the core-hours that its jobs may hold; None: any number
     shares: dict[str, Share] = field(default_factory=dict)  # by name: weights and limits of those that use a pool
     made_with: dict[str, str] = field(default_factory=dict)  # versions and machine of the manager, for people
+    only: tuple[str, ...] = ()  # only tasks with these values in their columns, `sample=s1,s2`, and what they need
+    file: str = ""  # the workflow file, from the workflow's directory; empty: there is none, or it was not recorded
+    chosen: tuple[ChosenSetting, ...] = ()  # the settings that took effect besides defaults, for people
+    config: dict[str, str | list[str]] = field(default_factory=dict)  # that the workflow used, without secrets
+    stand_ins: tuple[float, ...] = ()  # of `--synthetic`: the factors of time, memory and bytes
+    sandbox: str = ""  # strict: every task in a sandbox sees its inputs only; otherwise as the workflow says
+    check_inputs: bool = False  # a task that looked for a file besides its inputs runs again and sees that file, too
+    # What tasks may make that become known while a run goes on, by entry of the whole file: see `DeferredBlock.makes`.
+    to_come: dict[str, tuple[str, ...]] | None = None  # None: not recorded
+
+    @property
+    def orphans(self) -> list[str]:
+        """Files that earlier runs made and that belonged to no workflow when the run started."""
+        return [path for path, owner in self.strays.items() if not owner]
 
     @property
     def partial(self) -> bool:
         """Whether the run is only of a part of the workflow."""
-        return bool(self.tasks or self.until)
+        return bool(self.tasks or self.until or self.only)
 
 
 class ResultsKnown(Event, frozen=True, tag="results-known"):
-    """Results of earlier runs in this directory."""
+    """Results of earlier runs in this directory, and other files that these runs made."""
 
     results: list[Known]
+    former: dict[str, Stamp] = field(default_factory=dict)  # files whose task has no known result, or other outputs now
+    unfinished: dict[str, Fingerprint] = field(default_factory=dict)  # tasks that began to write in place
 
 
 class HistoryRead(Event, frozen=True, tag="history-read"):
@@ -163,6 +205,15 @@ class TasksAdded(Event, frozen=True, tag="tasks-added"):
     """The tasks of the workflow, or tasks added to it later."""
 
     tasks: list[Task]
+    expands: tuple[str, ...] = ()  # deferred entries of the workflow file, whose tasks are now known
+    problem: str = ""  # why such an entry cannot become tasks: the one task stands for it, and fails
+    left_out: dict[str, str] = field(default_factory=dict)  # outputs of its tasks that are not part of this run
+
+
+class TasksDeferred(Event, frozen=True, tag="tasks-deferred"):
+    """Entries of the workflow file that become tasks when other tasks have made what they are made of."""
+
+    deferred: Deferred
 
 
 class QuoteAsked(Event, frozen=True, tag="quote-asked"):
@@ -238,6 +289,7 @@ class JobState(Event, frozen=True, tag="job-state"):
     message: str = ""
     since: float | None = None  # when the job started or ended, if earlier than `at`
     excused: bool = False  # the batch system or a user ended it: it was not too short
+    expired: bool = False  # it reached its walltime
 
 
 class JobSeen(Event, frozen=True, tag="job-seen"):
@@ -499,6 +551,12 @@ class AvoidNode(Decision, frozen=True, tag="avoid-node"):
     node: str  # as the batch system names it
     until: float
     why: Why
+
+
+class Expand(Decision, frozen=True, tag="expand"):
+    """Turn a deferred entry of the workflow file into tasks; `TasksAdded` answers."""
+
+    block: str
 
 
 class ReadInputs(Decision, frozen=True, tag="read-inputs"):

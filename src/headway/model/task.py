@@ -71,8 +71,12 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     command names become inputs: `Workflow.add` adds those that tasks make, the start of a run adds those that exist,
     and clears the mark. `temp` are outputs that are deleted when all tasks that read them have succeeded. `wish`
     says in which jobs of a batch system it may run. `terms` are those of the program that added it to a growing run.
+    `row` is the row of `each` that made it, by which users choose tasks; `columns` reads it.
     In a pool, `work` is what is run in its place. `gpu_memory_errors` are further texts in its error messages that say
-    that it ran out of GPU memory.
+    that it ran out of GPU memory. A `strict` task sees its inputs and nothing else of the workflow's directory;
+    `declared_as` says where it comes from ("'plot' (workflow.yaml:12)"), so that a message can name the line to change.
+    `shown` are paths that an attempt sees although they are not inputs: a check of the inputs has found them missing.
+    `folders` are further directories of its sandbox that its command may write to.
     """
 
     id: str
@@ -85,6 +89,7 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     parents: tuple[str, ...] = ()
+    row: str = ""
     priority: float = 0
     hints: dict[str, float] = field(default_factory=dict)
     retries: int = 0
@@ -100,6 +105,10 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
     terms: Terms = Terms()
     work: Work | None = None
     gpu_memory_errors: tuple[str, ...] = ()
+    strict: bool = False
+    declared_as: str = ""
+    shown: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
 
     @property
     def nodes(self) -> int:
@@ -107,12 +116,24 @@ class Task(Struct, frozen=True, omit_defaults=True, gc=False):
         return int(self.hints.get("nodes", 1))
 
     @property
+    def columns(self) -> dict[str, str]:
+        """The names and values of `row`.
+
+        A row is one text, `sample=s1` and the like with tabs between them, since a dictionary for each of 100,000 tasks
+        takes several times the memory. Values have no control characters.
+        """
+        return dict(cell.split("=", 1) for cell in self.row.split("\t")) if self.row else {}
+
+    @property
     def isolated(self) -> bool:
         """Whether the task runs in a directory of its own: it declares outputs and has not turned that off."""
         return bool(self.outputs) and self.sandbox
 
     def recipe(self) -> Recipe:
-        """Digests of the parts of the task that decide its result. The caller's environment is not among them."""
+        """Digests of the parts of the task that decide its result. The caller's environment is not among them.
+
+        Neither is `strict`: it only hides files on which the result should not depend.
+        """
         return Recipe(
             command=digest([self.command]),
             environment=digest(f"{name}={value}" for name, value in sorted(self.environment.items())),
@@ -142,13 +163,15 @@ class Fingerprint(Struct, frozen=True):
     recipe: Recipe
     inputs: dict[str, str]
 
-    def changes_since(self, earlier: Fingerprint) -> list[str]:
-        """What differs from `earlier`, in words; empty if nothing does."""
-        changes = [
-            f"its {part} changed"
-            for part in Recipe.__struct_fields__
-            if getattr(self.recipe, part) != getattr(earlier.recipe, part)
+    def changes_since(self, earlier: Fingerprint, cause: str = "") -> list[str]:
+        """What differs from `earlier`, in words; empty if nothing does. `cause` says why the recipe does."""
+        parts = [
+            part for part in Recipe.__struct_fields__ if getattr(self.recipe, part) != getattr(earlier.recipe, part)
         ]
+        changes = [f"its {part} changed" for part in parts]
+        if parts and cause:
+            *others, last = parts
+            changes = [f"its {', '.join(others)}{' and ' if others else ''}{last} changed: {cause}"]
         changes += [f"input {path} is new" for path in self.inputs if path not in earlier.inputs]
         changes += [f"{path} is no longer an input" for path in earlier.inputs if path not in self.inputs]
         changes += [
@@ -156,6 +179,8 @@ class Fingerprint(Struct, frozen=True):
             for path, digest in self.inputs.items()
             if earlier.inputs.get(path, digest) != digest
         ]
+        if not changes and list(self.inputs) != list(earlier.inputs):
+            changes = ["the order of its inputs changed"]
         return changes
 
 

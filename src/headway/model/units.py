@@ -20,7 +20,7 @@ _SECONDS |= {f"{unit}s": seconds for unit, seconds in _SECONDS.items() if len(un
 
 _NUMBER = r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
 _BYTES = re.compile(rf"({_NUMBER})\s*([a-z]+)", re.IGNORECASE)
-_SPAN = re.compile(rf"({_NUMBER})\s*([a-z]+)\s*", re.IGNORECASE)
+_SPAN = re.compile(rf"(?<![\d.])({_NUMBER})\s*([a-z]+)\s*", re.IGNORECASE)
 _LONGEST_TEXT = 100
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d+):(\d{2})(?::(\d{2}))?")
 
@@ -91,6 +91,16 @@ def format_bytes(amount: float) -> str:
             digits = f"{amount / factor:.3g}" if amount < 999.5 * factor else f"{amount / factor:.0f}"
             return f"{digits} {'kB' if prefix == 'k' else prefix.upper() + 'B'}"
     return f"{amount:.0f} B"
+
+
+def exact_bytes(amount: float) -> str:
+    """All digits and a unit, for options: `parse_bytes` gives the same amount.
+
+    >>> exact_bytes(2e9), exact_bytes(1_610_612_736)
+    ('2GB', '1610612736B')
+    """
+    short = format_bytes(amount).replace(" ", "")
+    return short if parse_bytes(short) == amount else f"{amount:.0f}B"
 
 
 def format_duration(seconds: float) -> str:

@@ -12,11 +12,12 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from posixpath import normpath
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import structs
 
 from headway.model.checks import check_list, check_priority_and_retries
+from headway.model.deferred import Deferred
 from headway.model.errors import WorkflowError
 from headway.model.hints import hints, limits
 from headway.model.named_paths import named_paths
@@ -44,10 +45,13 @@ class Workflow:
     def __init__(self, name: str, tasks: Iterable[Task] = ()) -> None:
         self.name = name
         self.places: dict[str, str] = {}  # file and line of tasks, by the name before the brackets
+        self.deferred = Deferred()  # entries of its file that become tasks while it runs
+        self.warnings: list[str] = []  # sentences for the user, such as those about unknown names
+        self.config: dict[str, str | list[str]] = {}  # values of the file's key `config`, of which tasks were made
         self.tasks: dict[str, Task] = {}
         self.children: dict[str, list[str]] = {}
         self.producer: dict[str, str] = {}
-        self._ordered_outputs: list[str] = []
+        self.ordered_outputs: list[str] = []
         self._makers_inside: dict[str, str] = {}  # a task that makes something inside a directory, by directory
         self._in_order: list[str] | None = None
         self._whole: Workflow | None = None
@@ -59,8 +63,26 @@ class Workflow:
     def __iter__(self) -> Iterator[Task]:
         return iter(self.tasks.values())
 
+    def completed(self, tasks: Iterable[Task]) -> list[Task]:
+        """Tasks as `add` would return them, without adding them."""
+        return list(self._completed(tasks)[0].values())
+
     def add(self, tasks: Iterable[Task]) -> list[Task]:
         """Add tasks, all or none; return them with the parents that their files imply."""
+        completed, made, inside, outputs = self._completed(tasks)
+        self.tasks |= completed
+        self._in_order = None
+        self.producer |= made
+        self.ordered_outputs = outputs.ordered
+        self._makers_inside |= inside
+        self.children |= {task_id: [] for task_id in completed}
+        for task in completed.values():
+            for parent in task.parents:
+                self.children[parent].append(task.id)
+        return list(completed.values())
+
+    def _completed(self, tasks: Iterable[Task]) -> tuple[dict[str, Task], dict[str, str], dict[str, str], _Outputs]:
+        """Return new tasks with all of their parents, the paths and directories that they make, and all outputs."""
         new: dict[str, Task] = {}
         for task in map(_normalised, tasks):
             if task.id in self.tasks or task.id in new:
@@ -72,21 +94,12 @@ class Workflow:
         outputs = _Outputs(
             ChainMap(made, self.producer) if self.producer else made,
             ChainMap(inside, self._makers_inside) if self._makers_inside else inside,
-            sorted([*self._ordered_outputs, *made]) if made else self._ordered_outputs,
+            sorted([*self.ordered_outputs, *made]) if made else self.ordered_outputs,
         )
         completed = {task.id: _completed(task, outputs) for task in new.values()}
         self._check_parents(completed)
         _check_acyclic(completed)
-        self.tasks |= completed
-        self._in_order = None
-        self.producer |= made
-        self._ordered_outputs = outputs.ordered
-        self._makers_inside |= inside
-        self.children |= {task_id: [] for task_id in completed}
-        for task in completed.values():
-            for parent in task.parents:
-                self.children[parent].append(task.id)
-        return list(completed.values())
+        return completed, made, inside, outputs
 
     def forget(self, task_id: str) -> None:
         """Leave out a task that depends on no other, makes no files, and on which no other depends."""
@@ -111,7 +124,7 @@ class Workflow:
         container: str | None = None,
         priority: float = 0,
         retries: int = 0,
-        sandbox: bool = True,
+        sandbox: bool | Literal["strict"] = True,
         malleable: bool = False,
         notice_s: float = 0,
         software: Mapping[str, str | Sequence[str]] | None = None,
@@ -146,7 +159,8 @@ class Workflow:
                     priority=priority,
                     hints=hints(resources or {}),
                     retries=retries,
-                    sandbox=sandbox,
+                    sandbox=bool(sandbox),
+                    strict=sandbox == "strict",
                     malleable=malleable,
                     notice_s=notice_s,
                     software=checked_software(software or {}, container, where=where),
@@ -159,9 +173,29 @@ class Workflow:
         )
         return added
 
+    def declared(self, task_id: str) -> tuple[str, str]:
+        """The name under which a file has the task, and the file and line; the place is empty for a task of a program.
+
+        >>> flow = Workflow("w", [Task("plot[3]", "plot", "…")])
+        >>> flow.places = {"plot": "workflow.yaml:12"}
+        >>> flow.declared("plot[3]")
+        ('plot', 'workflow.yaml:12')
+        """
+        name = task_id if task_id in self.places else task_id.partition("[")[0]
+        return name, self.places.get(name, "")
+
     def readers(self, path: str) -> list[str]:
         """The tasks that read an output, besides those that only come after its producer."""
         return [child for child in self.children[self.producer[path]] if reads(self.tasks[child], path)]
+
+    @property
+    def output_folders(self) -> Collection[str]:
+        """The directories inside of which tasks make something."""
+        return self._makers_inside.keys()
+
+    def makes_inside(self, directory: str) -> bool:
+        """Whether a task makes something inside a directory."""
+        return directory in self._makers_inside
 
     def check_temporary(self) -> None:
         """Raise WorkflowError for a temporary output that no task reads, or that one reads as part of a directory."""
@@ -188,7 +222,31 @@ class Workflow:
         tasks = (task for task in self if task.id in ids)
         part = Workflow(self.name, [structs.replace(task, temp=()) if task.id in kept else task for task in tasks])
         part._whole = self.whole
+        part.places, part.config = self.places, self.config
         return part
+
+    def with_tasks(self, tasks: Iterable[Task]) -> Workflow:
+        """The same workflow with other inputs of its tasks."""
+        other = Workflow(self.name, tasks)
+        other._whole, other.places, other.config = self._whole, self.places, self.config
+        other.deferred, other.warnings = self.deferred, self.warnings
+        return other
+
+    def with_stand_ins(self) -> Workflow:
+        """The workflow with one task, `count[…]`, for each entry whose tasks become known only while it runs."""
+        if not self.deferred:
+            return self
+        by_category: dict[str, list[str]] = {}
+        for task in self:
+            by_category.setdefault(task.category, []).append(task.id)
+        stand_ins = {block.name: f"{block.name}[…]" for block in self.deferred.blocks}
+        tasks = list(self)
+        for block in self.deferred.blocks:
+            known = (parent for name in (*block.of, *block.needs) for parent in by_category.get(name, ()))
+            later = (stand_ins[name] for name in (*block.of, *block.after) if name in stand_ins)
+            parents = tuple(dict.fromkeys((*known, *later)))
+            tasks.append(Task(stand_ins[block.name], block.name, "", parents=parents, hints=dict(block.hints)))
+        return Workflow(self.name, tasks)
 
     def reach(self, ids: Iterable[str], *, down: bool = False) -> set[str]:
         """These tasks and all that they need or, downwards, all that depend on them."""
@@ -203,7 +261,7 @@ class Workflow:
 
     def implied_parents(self, task: Task) -> tuple[str, ...]:
         """The producers of the task's inputs: its parents besides those that it names."""
-        outputs = _Outputs(self.producer, self._makers_inside, self._ordered_outputs)
+        outputs = _Outputs(self.producer, self._makers_inside, self.ordered_outputs)
         return _all_parents(structs.replace(task, parents=()), outputs)
 
     def _check_producers(self, new: Iterable[Task]) -> None:
@@ -280,6 +338,9 @@ def _normalised(task: Task) -> Task:
     """The task with normalised paths; raise WorkflowError for outputs outside the workflow's directory."""
     if not task.id or not task.category:
         raise WorkflowError("a task needs an id and a category", tasks=[task.id])
+    if task.strict and not (task.sandbox and (task.outputs or task.temp)):
+        what = f"task {task.id!r} has a strict sandbox but no outputs, so that it would run in the workflow's directory"
+        raise WorkflowError(what, tasks=[task.id], todo="add 'outputs', or remove 'sandbox: strict'")
     if task.software:  # what is in an environment decides the result
         inputs = tuple(dict.fromkeys((*task.inputs, *files_of(task.software))))
         task = structs.replace(task, inputs=inputs)

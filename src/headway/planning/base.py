@@ -131,6 +131,7 @@ class View(Struct, frozen=True):
     checkpointing: Collection[str] = ()  # running tasks that get notice before their job ends, and go on in another
     saved_s: Callable[[str], float] = lambda task_id: 0.0  # how long a task ran before the checkpoint it goes on from
     attempt: Callable[[str], tuple[int, bool]] = lambda task_id: (0, False)  # the running one; whether it has notice
+    opening_s: float = 0.0  # how much longer a job must last because its nodes take long to answer
     foreseen: Sequence[Task] = ()  # of a pool: stand for tasks that its workflows will hand over later
 
     @property
@@ -200,6 +201,9 @@ class View(Struct, frozen=True):
 
     def packing(self, tasks: Sequence[Task]) -> Packing:
         """What jobs for these tasks ask for: shares of nodes where the site allows that, whole nodes otherwise."""
+        return structs.replace(self._packing(tasks), opening_s=self.opening_s)
+
+    def _packing(self, tasks: Sequence[Task]) -> Packing:
         usual = self.limits.limits
         narrow = bool(tasks) and all(task.nodes == 1 for task in tasks)
         if not narrow or not self._chooses:
@@ -222,7 +226,8 @@ class View(Struct, frozen=True):
 
     def request(self, nodes: int, walltime_s: float, tasks: Sequence[Task] = ()) -> JobRequest:
         """A request within the site's limits: for whole nodes, or for `tasks` a share where the site allows it."""
-        packing = self.packing(tasks) if tasks and self._chooses else Packing(self.limits.limits, nodes)
+        usual = Packing(self.limits.limits, nodes, opening_s=self.opening_s)
+        packing = self.packing(tasks) if tasks and self._chooses else usual
         return packing.request(nodes, walltime_s)
 
     def has_served(self, job: JobStatus) -> bool:

@@ -40,6 +40,7 @@ class Packing(Struct, frozen=True):
     place: Resources | None = None  # None: a unit is a whole node
     largest: Resources = Resources()
     places: Mapping[str, int] = {}  # by category, where it is more than one
+    opening_s: float = 0.0  # a job asks for so much more time, in which its nodes come up
 
     def levels(self, tasks: Sequence[Task], estimate: Callable[[Task], float], most: int | None = None) -> Levels:
         """The tasks by level, on at most `most` units."""
@@ -82,7 +83,7 @@ class Packing(Struct, frozen=True):
     def request(self, units: int, walltime_s: float) -> JobRequest:
         """A request for so many units, cut to the site's limits."""
         most_s = self.node.walltime_s
-        asked_s = walltime_s if most_s is None else min(walltime_s, most_s)
+        asked_s = min(walltime_s + self.opening_s, math.inf if most_s is None else most_s)
         if self.place is None:
             return JobRequest(self.node.replace(nodes=min(units, self.node.nodes), walltime_s=asked_s))
         units = min(units, self.most)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from headway.report.run.figures import Figures
+from headway.report.run.figures import Figures, task_state
 from headway.report.words import harmless
 
 # Parts of a bar from left to right: figure, colour, and a character that distinguishes it without colours.
@@ -18,7 +18,7 @@ _PARTS = (
 )
 
 
-def bars(categories: list[Figures], width: int, room: int) -> list[Text]:
+def bars(categories: list[Figures], width: int, room: int, run_state: str = "running") -> list[Text]:
     """One line per category, at most `room` lines; active categories come first if there are too many."""
     if not categories:  # a service that got no command
         return []
@@ -40,7 +40,7 @@ def bars(categories: list[Figures], width: int, room: int) -> list[Text]:
             bar(figures, length),
             "  ",
             f"{_number(figures):>{numbers}}",
-            *(("  ", _note(figures)) if notes else ()),
+            *(("  ", _note(figures, run_state)) if notes else ()),
         )
         for figures in shown
     ]
@@ -69,12 +69,12 @@ def _number(figures: Figures) -> str:
     return f"{figures.done:,}/{figures.total:,}"
 
 
-def _note(figures: Figures) -> Text:
+def _note(figures: Figures, run_state: str) -> Text:
     parts = []
     if figures.failed:
         parts.append((f"{figures.failed:,} failed", "red"))
     if figures.running:
-        parts.append((f"{figures.running:,} running", "yellow"))
+        parts.append((f"{figures.running:,} {task_state('running', run_state)}", "yellow"))
     elif figures.reused:
         parts.append((f"{figures.reused:,} reused", "blue"))
     return Text(" ").join(Text(words, style=style) for words, style in parts)

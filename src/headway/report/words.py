@@ -9,6 +9,7 @@ from headway.model.units import format_bytes, format_duration
 
 NOTHING = "-"
 
+_LONGEST_LINE = 400
 # Output of tasks and names in files may contain escape sequences that a terminal would execute.
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -66,6 +67,12 @@ def stopwatch(seconds: float) -> str:
     if days:
         return f"{days}d {hours:02d}:{rest // 60:02d}:{rest % 60:02d}"
     return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60}:{rest % 60:02d}"
+
+
+def first_line(text: str) -> str:
+    """The first line of a text such as a command, cut if it is long; a mark says that more lines follow."""
+    first, _, more = text.strip().partition("\n")
+    return harmless(first)[:_LONGEST_LINE] + " …" * bool(more)
 
 
 def harmless(text: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from rich.text import Text
 
+from headway.api.matching import fitting, has_wildcard
 from headway.model.resources import Resources
 from headway.model.units import format_bytes, format_duration
 from headway.report.bars import bar, fitted
@@ -105,14 +106,22 @@ def tasks(run: WatchedRun, state: str, now: float, width: int, wanted: str = "")
 
 def found_tasks(run: WatchedRun, wanted: str) -> list[tuple[str, WatchedTask]]:
     """Return the tasks that match all words of `wanted`, with their states: failed, running, ready, waiting, done."""
-    words = wanted.lower().split()
+    finds = [_finder(word) for word in wanted.lower().split()]
     by_state: dict[str, list[WatchedTask]] = {state: [] for state in STYLES}
     for task in run.tasks.values():
         state = run.state(task)
-        if not words or all(word in f"{task.id} {task.category} {state}".lower() for word in words):
+        if all(finds_it(task.id.lower(), task.category.lower(), state) for finds_it in finds):
             by_state[state].append(task)
     by_state["done"].sort(key=lambda task: -(task.ended_at or 0.0))  # the newest result first
     return [(state, task) for state, found in by_state.items() for task in found]
+
+
+def _finder(word: str) -> Callable[[str, str, str], bool]:
+    """Return whether a word is part of a task's name, category or state, or, if it is a pattern, fits one of them."""
+    if has_wildcard(word):
+        fits = fitting(word)
+        return lambda *texts: any(fits(text) for text in texts)
+    return lambda *texts: any(word in text for text in texts)
 
 
 def _time(state: str, task: WatchedTask, now: float) -> str:

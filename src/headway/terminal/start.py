@@ -11,7 +11,7 @@ from headway.api.whole_files import write_whole
 from headway.terminal.app import TopApp
 
 _PICTURE = (100, 32)  # columns and lines
-_FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+_FONTS = re.compile(r"@font-face \{[^{}]*\}\s*")
 
 
 def watch_run(run: str | None, directory: Path, pane: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from headway.model.outcome import Ending, Outcome
+from headway.workers.trees.end_note import expect_end, forget_end
 from headway.workers.whole_file import write_whole
 
 _RESULT = "result.json"
@@ -20,16 +21,18 @@ class AttemptFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.work = path / "work"
-        self.end = path / "end"  # how its command ended, from its end to the attempt's
+        self.end = path / "end"  # while its command runs; then its name tells how the command ended (`end_note`)
         self.stdout = path / "stdout"
         self.stderr = path / "stderr"
-        self.script = path / "script"  # the program that an interpreter runs
+        self.script = path / "script"  # the program that an interpreter runs, or a very long command
+        self.inputs = path / "inputs.list"  # the paths of the task's inputs, one per line, if its command wants them
         self.kept = path.parent / "kept"  # files that an attempt saves for the next attempt at its task
 
     def claim(self) -> bool:
         """Claim the attempt; return False if it was claimed before.
 
         Its folder is as open as the folder of all tasks: that of a run in another account's pool is open to a group.
+        It is not claimed if there is no room for noting its end.
         """
         mode = mode_of(self.path.parents[1])
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=mode)
@@ -37,6 +40,11 @@ class AttemptFolder:
             self.path.mkdir(mode=mode)
         except FileExistsError:
             return False
+        try:
+            expect_end(str(self.end))
+        except OSError:
+            self.path.rmdir()
+            raise
         return True
 
     def write_result(self, outcome: Outcome) -> None:
@@ -53,12 +61,13 @@ class AttemptFolder:
     def tidy(self, outcome: Outcome) -> None:
         """Delete empty logs and, after a success, the working directory."""
         with contextlib.suppress(OSError):  # the outcome stands, even if tidying fails
-            self.end.unlink(missing_ok=True)
+            forget_end(str(self.end))
             for log in (self.stdout, self.stderr):
                 if log.exists() and not log.stat().st_size:
                     log.unlink()
             if outcome.ending is Ending.SUCCESS:
                 self.script.unlink(missing_ok=True)
+                self.inputs.unlink(missing_ok=True)
                 for directory in (self.work, self.kept):
                     if directory.exists():
                         remove_tree(directory)

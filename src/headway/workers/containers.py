@@ -22,6 +22,7 @@ CHOICE = "HEADWAY_CONTAINER_RUNTIME"
 _APPTAINERS = ("apptainer", "singularity")
 _FILES = (".sif", ".simg", ".img")
 _MOST_LINKS = 40  # that lead to a file, as in Linux
+_MOST_MOUNTS = 200  # of single inputs
 _ANSWER_WITHIN_S = 60.0
 _LEAST_BYTES = 32 << 20  # the runtime's own start counts against the limit, and Docker refuses less than 6 MiB
 # Where Podman looks for the program that it makes a container's first process with `--init`.
@@ -64,7 +65,8 @@ def in_container(
     """Return the command that runs `argv` inside the task's image, in the working directory `work`.
 
     The workflow's directory, the folder of the task's attempts and inputs elsewhere are mounted at their own paths:
-    links in `work` point there. `key` names the attempt. `devices` are its GPUs by id; if they are not known, a task
+    links in `work` point there. Of the workflow's directory, a strict task gets only its inputs, unless these are too
+    many to be mounted one by one. `key` names the attempt. `devices` are its GPUs by id; if they are not known, a task
     that asks for GPUs gets all of the node.
     """
     try:
@@ -72,7 +74,8 @@ def in_container(
     except SiteError as error:
         raise SiteError(f"the task needs the container {task.container}, but {error.what}", todo=error.todo) from None
     image = image_name(runtime, task.container or "", workflow_directory)
-    mounts = _mounts(task, [workflow_directory, task_folder])
+    mounts = _strict_mounts(task, work, workflow_directory, task_folder) if task.strict else []
+    mounts = mounts or _mounts(task, [workflow_directory, task_folder])
     if _kind(runtime) in _APPTAINERS:
         flags = [f"--pwd={work}", *(["--nv"] if limits.gpus else [])]
         prefix = f"{_kind(runtime).upper()}ENV_"  # the value of such a variable replaces that of the image
@@ -159,6 +162,20 @@ def _mounts(task: Task, own: Sequence[Path]) -> list[_Mount]:
     read = dict.fromkeys(path for name in task.inputs for path in _places(name, own[0]))
     outside = [path for path in read if not any(Path(path).is_relative_to(folder) for folder in folders)]
     return [*(_Mount(path, True) for path in outside), *(_Mount(path, False) for path in dict.fromkeys(folders))]
+
+
+def _strict_mounts(task: Task, work: Path, directory: Path, task_folder: Path) -> list[_Mount]:
+    """Return what a strict task gets: what the links in its directory lead to, and inputs by absolute paths.
+
+    Nothing is returned if that would be more mounts than runtimes and command lines take.
+    """
+    links = (Path(folder) / name for folder, folders, files in os.walk(work) for name in (*folders, *files))
+    named = [*(str(path) for path in links if path.is_symlink()), *(path for path in task.inputs if path[0] == "/")]
+    places = dict.fromkeys(path for name in named for path in _places(name, directory))
+    read = [path for path in places if not Path(path).is_relative_to(task_folder)]
+    if len(read) > _MOST_MOUNTS:
+        return []
+    return [*(_Mount(path, True) for path in read), _Mount(str(task_folder), False)]
 
 
 def _places(name: str, directory: Path) -> Iterator[str]:

@@ -72,7 +72,9 @@ def described_environment(software: Software, directory: Path) -> Environment | 
             digest.update(b"\0" + (directory / file).read_bytes())
         except OSError as error:
             raise SiteError(f"cannot read {file}: {error.strerror}", where=str(directory)) from None
-    return Environment(kind, directory / name, directory / ".headway" / "envs" / digest.hexdigest())
+    # An environment knows its own path. A check of inputs has a link to the environments of the workflow's directory.
+    environments = (directory / ".headway" / "envs").resolve()
+    return Environment(kind, directory / name, environments / digest.hexdigest())
 
 
 # --- creating ---

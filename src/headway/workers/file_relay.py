@@ -15,8 +15,10 @@ from pathlib import Path
 
 from headway.crash_points import crash_point
 from headway.log_setup import set_up_logging
+from headway.model.errors import is_disk_full
 from headway.workers.file_session import HEARTBEAT_TIMEOUT_S, Backoff, Session, newest_session
-from headway.workers.protocol import LONGEST_LINE_BYTES, SOCKET
+from headway.workers.protocol import SOCKET, Silent, encode
+from headway.workers.unix_stream import open_stream
 
 _CHECK_EVERY_S = 1.0  # whether the manager is alive and its session is still the newest
 
@@ -46,10 +48,8 @@ async def _serve(node: Path, session: Session) -> None:
     heartbeat, heartbeat_seen_at, check_at = session.last_heartbeat(), loop.time(), 0.0
     try:
         while not reading.done() or from_supervisor:
-            count = len(from_supervisor)
-            if count:
-                await asyncio.to_thread(session.write, b"".join(from_supervisor[:count]))
-                del from_supervisor[:count]
+            count = await asyncio.to_thread(_pass_on, session, from_supervisor)
+            del from_supervisor[:count]
             from_manager = await asyncio.to_thread(session.read)
             if from_manager:
                 crash_point("messages-read")
@@ -60,8 +60,12 @@ async def _serve(node: Path, session: Session) -> None:
                 if (last := await asyncio.to_thread(session.last_heartbeat)) != heartbeat:
                     heartbeat, heartbeat_seen_at = last, loop.time()
                 newest = await asyncio.to_thread(newest_session, node)
-                is_silent = loop.time() - heartbeat_seen_at > HEARTBEAT_TIMEOUT_S
-                if is_silent or newest is None or newest.folder != session.folder:
+                if newest is None or newest.folder != session.folder:
+                    return
+                silent_s = loop.time() - heartbeat_seen_at
+                if silent_s > HEARTBEAT_TIMEOUT_S:
+                    writer.write(encode(Silent(silent_s)))
+                    await writer.drain()
                     return
             await backoff.wait(busy=bool(from_manager or count))
     except (FileNotFoundError, ConnectionError):  # the manager closed the session, or the supervisor its socket
@@ -71,12 +75,25 @@ async def _serve(node: Path, session: Session) -> None:
         writer.close()
 
 
+def _pass_on(session: Session, lines: list[bytes]) -> int:
+    """Write lines for the manager; return how many could be written: none while the disk is full."""
+    count = len(lines)
+    try:
+        if count:
+            session.write(b"".join(lines[:count]))
+    except OSError as error:
+        if not is_disk_full(error):
+            raise
+        _log.warning("cannot write to the manager: %s", error.strerror)
+        return 0
+    return count
+
+
 async def _connect_to_supervisor() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Connect, waiting for a supervisor that is still starting. If it has ended, `workers.node` ends this process."""
     while True:
         try:
-            # `main` has changed to the node's folder: the path of a unix socket is limited to 107 bytes.
-            return await asyncio.open_unix_connection(SOCKET, limit=LONGEST_LINE_BYTES)
+            return await open_stream(Path(), SOCKET)
         except OSError:
             await asyncio.sleep(0.1)
 

@@ -19,7 +19,7 @@ from headway.workers.whole_file import write_whole
 SESSIONS = "sessions"
 _TO_NODE, _FROM_NODE, _ALIVE = "to", "from", "alive"
 HEARTBEAT_EVERY_S = 30.0
-HEARTBEAT_TIMEOUT_S = 180.0  # a manager without a heartbeat for this long is taken for dead
+HEARTBEAT_TIMEOUT_S = 90.0  # a manager without a heartbeat for this long is taken for dead
 _SHORTEST_S, _LONGEST_S, _GROWTH = 0.02, 1.0, 1.3  # pauses between two polls of a folder
 
 

@@ -40,6 +40,7 @@ class Start(Message, frozen=True, tag="start"):
     node_bytes: int = 0  # the memory that all attempts on the node may use together
     expiries: int = 0  # earlier attempts at the task that ended with their allocation
     devices: tuple[str, ...] = ()  # the GPUs that it may use, by id
+    stale: tuple[str, ...] = ()  # of a task in the workflow's directory: outputs to delete before its command starts
 
     @property
     def held_bytes(self) -> int:
@@ -85,6 +86,12 @@ class Leave(Message, frozen=True, tag="leave"):
     """To the supervisor: end, there is no more work."""
 
 
+class Silent(Message, frozen=True, tag="silent"):
+    """To the supervisor, from its relay: the manager gave no sign of life for so long, and its connection ends."""
+
+    for_s: float
+
+
 class Hello(Message, frozen=True, tag="hello"):
     """To the manager: the first message on every connection."""
 
@@ -107,9 +114,10 @@ class Trouble(Message, frozen=True, tag="trouble"):
     what: str
     where: str
     todo: str = ""  # empty: make room or mend it
+    disk_full: bool = False
 
 
-ToSupervisor = Start | Stop | Signal | GiveNotice | Noted | Produced | Leave
+ToSupervisor = Start | Stop | Signal | GiveNotice | Noted | Produced | Leave | Silent
 
 
 # --- between a run's manager and a pool, which is to it what a supervisor is, and more ---
@@ -239,10 +247,9 @@ class SupervisorSettings(Struct, frozen=True):
     tag: str
     node: str
     workflow_directory: str
-    linger_s: float  # how long it waits without a manager and without work before it ends
+    linger_s: float  # how long it waits without a sign of a manager and without work before it ends
     grace_s: float  # between SIGTERM and SIGKILL
     method: str = "auto"  # how it measures tasks
-    confined_to: tuple[str, ...] = ()  # the folders in which tasks may write; empty: everywhere
 
     @staticmethod
     def read(folder: Path) -> SupervisorSettings:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import math
 import os
 import signal
+import stat
 import threading
 import time
 from itertools import islice
@@ -16,29 +18,38 @@ from typing import NamedTuple
 from msgspec import structs
 
 from headway.crash_points import crash_point
+from headway.model.command_as_run import with_amounts
 from headway.model.errors import HeadwayError
 from headway.model.outcome import Ending, Measured, Outcome, Quality, Usage
 from headway.model.resources import describe
-from headway.model.software import Software
+from headway.model.software import Software, files_of
 from headway.model.task import Task
 from headway.workers.attempt import AttemptFolder
 from headway.workers.containers import Contained, in_container, remove
 from headway.workers.environments import activation, described_environment
+from headway.workers.full_disk import is_full, largest_tasks
 from headway.workers.gpus import NO_GPUS, Found, gpu_variables, out_of_memory_words, unwanted_variables
 from headway.workers.home import Household
 from headway.workers.notice import Notice
 from headway.workers.own_folder import OwnFolder
 from headway.workers.protocol import GiveNotice, Signal, Start, SupervisorSettings
-from headway.workers.sandbox import missing_outputs, prepare_directory, publish, stamps, undeclared
-from headway.workers.shells import command_line, with_amounts
+from headway.workers.sandbox import delete_outputs, full_stamps, missing_outputs, prepare_directory, publish, undeclared
+from headway.workers.shells import LIST_VARIABLE, command_line, wants_list
 from headway.workers.sources import Sources
 from headway.workers.spanning import cancel_steps, node_variables
 from headway.workers.trees import CommandEnd, CommandSpec, ProcessTrees, read_end
-from headway.workers.unseen import unseen_file
+from headway.workers.unseen import end_of, unseen_file, unseen_files
 
 _SIGNAL_WITHIN_S = 1.0  # a batch system signals the processes of a job one after the other
 _KILLED = 128 + signal.SIGKILL
-_SAID_BY_SHELLS = {126: "a file that it names is not executable", 127: "a command that it names was not found"}
+_CANNOT_EXECUTE, _TOO_LONG = 126, "Argument list too long"  # an exit code and a message of shells
+_SAID_BY_SHELLS = {
+    _CANNOT_EXECUTE: "a file that it names is not executable",
+    127: "a command that it names was not found",
+}
+_MAY_LACK_A_FILE = (Ending.EXIT_CODE, Ending.SIGNAL, Ending.MISSING_OUTPUT, Ending.LAUNCH_FAILED)
+_MOST_NAMED = 3  # files in a message
+_QUICK_BYTES = 1_000_000  # of outputs that are read without another thread
 _SITE_TROUBLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE)
 
 
@@ -69,6 +80,7 @@ class Runner:
         self._publishing = threading.Lock()
         self.own_folder = OwnFolder()
         self._notices: dict[str, Notice] = {}  # of the commands that run, by key
+        self._running: dict[str, tuple[Path, str, Path]] = {}  # by key: the workflow's directory, the task, its folder
 
     async def run(self, start: Start) -> Outcome:
         """Run the attempt and return its outcome; OSError or SiteError if the site is in trouble, not the task.
@@ -93,7 +105,12 @@ class Runner:
         self.own_folder.require()  # claiming would make folders again that were deleted
         if folder.claim():
             crash_point("claimed")
-            outcome = await self._excuse_if_job_stops(await self._execute(folder, start, place))
+            self._running[place.key] = (place.directory, start.task.id, folder.path)
+            try:
+                outcome = await self._excuse_if_job_stops(await self._execute(folder, start, place))
+                outcome = await self._explain_full_disk(outcome, folder, place)
+            finally:
+                del self._running[place.key]
             self.own_folder.require()
             try:
                 folder.write_result(outcome)
@@ -115,7 +132,7 @@ class Runner:
     async def _execute(self, folder: AttemptFolder, start: Start, place: _Place) -> Outcome:
         began = time.time()
         try:
-            work = await self._prepare(folder, start.task, place)
+            work = await self._prepare(folder, start, place)
             command = await self._command(start, folder, work, place)
         except (OSError, HeadwayError) as error:
             if is_site_trouble(error):
@@ -139,7 +156,8 @@ class Runner:
             await asyncio.to_thread(cancel_steps, self._settings.uid, start.task.id, start.attempt)
         if not start.task.isolated:
             place.sources.forget()
-        outcome = outcome_of(start, end, work)
+        quick = _is_quick(work, start.task)
+        outcome = outcome_of(start, end, work) if quick else await asyncio.to_thread(outcome_of, start, end, work)
         if notice.given and outcome.ending is not Ending.SUCCESS and end.stopped_for is None:
             message = "it ended after the notice that its time would soon be over"
             return structs.replace(outcome, ending=Ending.SAVED, message=message)
@@ -147,8 +165,8 @@ class Runner:
             outcome = _explain_checkpoint(outcome, folder)
         if start.limits.gpus and outcome.ending in (Ending.EXIT_CODE, Ending.SIGNAL):
             outcome = _explain_gpus(outcome, start, folder, self._trees.lost_gpus)
-        if outcome.ending is Ending.EXIT_CODE and start.task.isolated:
-            return _explain(outcome, start.task, folder, place.directory)
+        if start.task.isolated and outcome.ending in _MAY_LACK_A_FILE:
+            return _explain(outcome, start.task, folder, place)
         return outcome
 
     async def _excuse_if_job_stops(self, outcome: Outcome) -> Outcome:
@@ -166,6 +184,15 @@ class Runner:
             return structs.replace(outcome, ending=Ending.CANCELLED, message="it was stopped with its whole job")
         return outcome
 
+    async def _explain_full_disk(self, outcome: Outcome, folder: AttemptFolder, place: _Place) -> Outcome:
+        """If the command failed on a full disk, say so, and which of the workflow's running tasks take most of it."""
+        if outcome.ending not in (Ending.EXIT_CODE, Ending.SIGNAL) or not is_full(folder.path):
+            return outcome
+        beside = {task: path for home, task, path in self._running.values() if home == place.directory}
+        largest = await asyncio.to_thread(largest_tasks, beside)
+        who = f"; of the running tasks, these take most of it: {largest}" if largest else ""
+        return structs.replace(outcome, message=f"{outcome.message}; the disk is full{who}")
+
     def stop(self, task: str, attempt: int) -> None:
         """Stop an attempt if it runs here."""
         self._trees.kill(self._key(task, attempt))
@@ -180,21 +207,27 @@ class Runner:
             notice.give()
         return notice is not None
 
-    async def _prepare(self, folder: AttemptFolder, task: Task, place: _Place) -> Path:
+    async def _prepare(self, folder: AttemptFolder, start: Start, place: _Place) -> Path:
+        task = start.task
         if task.notice_s:
             folder.kept.mkdir(mode=0o700, exist_ok=True)
         if not task.isolated:
+            if start.stale:
+                await asyncio.to_thread(delete_outputs, place.directory, start.stale)
             return place.directory
         await asyncio.to_thread(prepare_directory, folder.work, task, place.directory, place.sources)
         return folder.work
 
     async def _command(self, start: Start, folder: AttemptFolder, work: Path, place: _Place) -> Contained:
         """Return the command line with its environment; if the task has a container, those of its runtime."""
-        argv = command_line(start.task, folder.script, start.limits)
+        listed = _list_inputs(start.task, folder.inputs) if wants_list(start.task) else None
+        argv = command_line(start.task, folder.script, start.limits, listed)
         own = {name: with_amounts(value, start.limits) for name, value in start.task.environment.items()}
         software = await self._activation(start.task.software, place) if start.task.software else {}
         gpus = gpu_variables(start.devices, start.limits.gpus, self._gpus)
         environment = place.variables | software | self._variables(start, folder) | gpus | own
+        if listed is not None:
+            environment[LIST_VARIABLE] = str(listed)
         if not start.task.container:
             return Contained(argv, environment)
         return await asyncio.to_thread(
@@ -284,13 +317,40 @@ class Runner:
                 place.sources.expect_change(folder, modified_ns)
 
 
-def _explain(outcome: Outcome, task: Task, folder: AttemptFolder, workflow_directory: Path) -> Outcome:
+def _list_inputs(task: Task, file: Path) -> Path:
+    """Write the paths of a task's inputs to a file, one per line; return the file."""
+    described = files_of(task.software)
+    paths = "".join(f"{path}\n" for path in task.inputs if path not in described)
+    file.write_text(paths, encoding="utf-8", errors="surrogateescape")
+    return file
+
+
+def _explain(outcome: Outcome, task: Task, folder: AttemptFolder, place: _Place) -> Outcome:
     """Say so if the command may have failed because it does not see a file that the user sees."""
-    path = unseen_file(folder.stderr, task, folder.work, workflow_directory)
-    if not path:
+    if outcome.exit_code == _CANNOT_EXECUTE and _TOO_LONG in end_of(folder.stderr):
+        todo = "write {inputs.list} in place of {inputs}: a file with one path per line"
+        message = f"a command line in it is longer than the system allows; {todo}"
+        return structs.replace(outcome, message=message)
+    if task.strict:
+        return _explain_strict(outcome, task, folder, place)
+    path = unseen_file(folder.stderr, task, folder.work, place.directory)
+    if not path or outcome.ending is not Ending.EXIT_CODE:
         return outcome
     why = f"its messages name {path}, which is not among its inputs and was not linked for it; add it to 'inputs'"
     return structs.replace(outcome, message=f"{outcome.message}: {why}")
+
+
+def _explain_strict(outcome: Outcome, task: Task, folder: AttemptFolder, place: _Place) -> Outcome:
+    """Say which files the command looked for in its strict sandbox, and where to declare them."""
+    said = outcome.message if outcome.ending is Ending.LAUNCH_FAILED else ""
+    paths = unseen_files(said, folder, task, place.directory, place.sources)
+    if not paths:
+        return outcome
+    named = ", ".join(paths[:_MOST_NAMED]) + f" and {len(paths) - _MOST_NAMED} more" * (len(paths) > _MOST_NAMED)
+    are, them = ("is", "it") if len(paths) == 1 else ("are", "them")
+    where = task.declared_as or repr(task.category)
+    why = f"it looked for {named}, which {are} not among its inputs; add {them} to 'inputs' of task {where}"
+    return structs.replace(outcome, message=f"{outcome.message}: {why}", unseen=tuple(paths))
 
 
 def _explain_checkpoint(outcome: Outcome, folder: AttemptFolder) -> Outcome:
@@ -321,10 +381,23 @@ def _killed_for_memory(end: CommandEnd, limit_bytes: int) -> CommandEnd:
     return structs.replace(end, stopped_for=Ending.MEMORY, usage=structs.replace(end.usage, memory_bytes=needed))
 
 
+def _is_quick(work: Path, task: Task) -> bool:
+    """Whether the content of a task's outputs can be read in a moment."""
+    with contextlib.suppress(OSError):
+        return sum(_file_bytes(work / path) for path in task.outputs) <= _QUICK_BYTES
+    return False
+
+
+def _file_bytes(path: Path) -> float:
+    """Return the size of a file; a directory may hold any amount."""
+    status = path.stat()
+    return math.inf if stat.S_ISDIR(status.st_mode) else status.st_size
+
+
 def outcome_of(start: Start, end: CommandEnd, work: Path) -> Outcome:
     """Return the attempt's outcome, given how its command ended."""
     ending, message = _ending(start, end, work)
-    made = stamps(work, start.task) if ending is Ending.SUCCESS else {}
+    made = full_stamps(work, start.task) if ending is Ending.SUCCESS else {}
     return Outcome(
         task=start.task.id,
         attempt=start.attempt,

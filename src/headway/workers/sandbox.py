@@ -2,39 +2,54 @@
 
 from __future__ import annotations
 
-import glob
+import errno
 import hashlib
 import os
 import shutil
-import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from headway.model.errors import InputError
 from headway.model.named_paths import named_paths
 from headway.model.outcome import Stamp
-from headway.model.task import Task, is_pattern
+from headway.model.task import Task
 from headway.model.workflow import folders_above
 from headway.workers.attempt import mode_of, remove_tree
+from headway.workers.contents import full_stamp, stamp
 from headway.workers.sources import Sources
 
 _LONGEST_NAME = 200  # of the 255 bytes that file systems allow
+_MOST_COPIED_BYTES = 256 * 1024  # a larger file is hardly a program
 
 
 def prepare_directory(work: Path, task: Task, workflow_directory: Path, sources: Sources) -> None:
-    """Create the task's directory with links to its inputs and to sources, and folders for its outputs."""
+    """Create the task's directory with links to its inputs and to sources, and folders for its outputs.
+
+    The manager has resolved the patterns among the inputs. A strict task sees no sources but its inputs; those of them
+    that may be programs are copied. An interpreter that resolves links, such as Python, would otherwise find modules
+    beside the original that are not inputs.
+    """
     work.mkdir(mode=mode_of(work.parent))
     made: set[str] = {""}
-    inputs = list(_input_files(task, workflow_directory))
+    inputs = [path for path in (*task.inputs, *task.shown) if not path.startswith("/")]  # absolute paths need no link
     opened = {above for path in (*inputs, *task.outputs) for above in folders_above(path)}
     wanted = _by_folder((*inputs, *task.outputs, *named_paths(task)))
-    paths = dict.fromkeys((*inputs, *sources.entries(opened, wanted)))
+    strict = task.strict and "." not in inputs
+    paths = dict.fromkeys((*inputs, *(() if strict else sources.entries(opened, wanted))))
     for path in paths:
         if path != "." and not any(above in paths for above in folders_above(path)):  # a linked directory shows it
             _folder_for(path, work, made)
-            os.symlink(workflow_directory / path, work / path)
-    for path in task.outputs:
+            if strict and not sources.makes(path) and _may_be_program(workflow_directory / path):
+                shutil.copy2(workflow_directory / path, work / path)
+            else:
+                os.symlink(workflow_directory / path, work / path)
+    for path in (*task.outputs, *(f"{folder}/" for folder in task.folders)):
         _folder_for(path, work, made)
+
+
+def _may_be_program(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size <= _MOST_COPIED_BYTES and os.access(path, os.R_OK)
 
 
 def _by_folder(paths: Iterable[str]) -> dict[str, set[str]]:
@@ -53,21 +68,12 @@ def _folder_for(path: str, work: Path, made: set[str]) -> None:
         made.add(folder)
 
 
-def _input_files(task: Task, workflow_directory: Path) -> Iterator[str]:
-    """Yield the inputs inside the workflow's directory, with patterns resolved. Absolute paths need no link."""
-    for path in task.inputs:
-        if not path.startswith("/"):
-            yield from matching(path, task, workflow_directory) if is_pattern(path) else [path]
-
-
-def matching(pattern: str, task: Task, directory: Path) -> list[str]:
-    """Return the files that an input pattern matches now, without the task's own outputs."""
-    own = tuple(f"{path}/" for path in task.outputs)
-    return sorted(
-        path
-        for path in glob.glob(pattern, root_dir=directory)
-        if not f"{path}/".startswith(own) and os.path.exists(directory / path)
-    )
+def delete_outputs(directory: Path, paths: Iterable[str]) -> None:
+    """Delete files that an attempt must not find. A directory stays: files of the user's may lie in it."""
+    for path in paths:
+        target = directory / path
+        if not target.is_dir():
+            target.unlink(missing_ok=True)
 
 
 def missing_outputs(work: Path, task: Task) -> list[str]:
@@ -85,10 +91,11 @@ def missing_outputs(work: Path, task: Task) -> list[str]:
 
 def undeclared(work: Path, task: Task) -> Iterator[str]:
     """Yield the files that a command made in its own directory and that are not among the task's outputs."""
+    copied = (*task.inputs, *task.shown) if task.strict else ()
     for folder, _, names in os.walk(work) if task.isolated else ():
         for name in names:
             path = os.path.relpath(os.path.join(folder, name), work)
-            if not os.path.islink(os.path.join(folder, name)) and path not in task.outputs:
+            if not os.path.islink(os.path.join(folder, name)) and path not in (*task.outputs, *copied):
                 yield path
 
 
@@ -99,16 +106,20 @@ def _points_into(path: Path, folder: str) -> bool:
 
 def stamps(directory: Path, task: Task) -> dict[str, Stamp]:
     """Return size and modification time of each output that exists."""
-    return {path: stamp(directory / path) for path in task.outputs if (directory / path).exists()}
+    return _stamped(directory, task, stamp)
 
 
-def stamp(path: str | Path) -> Stamp:
-    """Return size and modification time of a file, or of all files of a directory together."""
-    status = os.stat(path)
-    if not stat.S_ISDIR(status.st_mode):
-        return Stamp(status.st_size, status.st_mtime_ns)
-    files = [os.lstat(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names]
-    return Stamp(sum(file.st_size for file in files), max((file.st_mtime_ns for file in files), default=0))
+def full_stamps(directory: Path, task: Task) -> dict[str, Stamp]:
+    """Return the stamp of each output that exists, with the digest of its content."""
+    return _stamped(directory, task, full_stamp)
+
+
+def _stamped(directory: Path, task: Task, read: Callable[[str], Stamp]) -> dict[str, Stamp]:
+    found: dict[str, Stamp] = {}
+    for path in task.outputs:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            found[path] = read(os.path.join(directory, path))
+    return found
 
 
 def publish(work: Path, task: Task, workflow_directory: Path) -> Iterator[str]:
@@ -118,12 +129,33 @@ def publish(work: Path, task: Task, workflow_directory: Path) -> Iterator[str]:
         source, target = work / path, workflow_directory / path
         if not os.path.lexists(source):
             continue  # renamed before the crash
-        target.parent.mkdir(parents=True, exist_ok=True)
-        parent = os.path.realpath(target.parent)
-        if parent != root and not parent.startswith(root + os.sep):
-            raise InputError(f"output {path} would leave the workflow's directory through a link", where=str(root))
-        _move(source, target)
+        with _writing_to(target.parent):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            parent = os.path.realpath(target.parent)
+            if parent != root and not parent.startswith(root + os.sep):
+                raise InputError(f"output {path} would leave the workflow's directory through a link", where=str(root))
+            _move(source, target)
         yield path
+
+
+@contextmanager
+def _writing_to(folder: Path) -> Iterator[None]:
+    """Say in an error that the folder cannot be written to, if that is the reason.
+
+    A read-only file system stays an OSError: that is trouble of the machine, not of one task.
+    """
+    try:
+        yield
+    except OSError as error:
+        there = next(path for path in (folder, *folder.parents) if path.exists())
+        if os.access(there, os.W_OK | os.X_OK, effective_ids=True):
+            raise
+        if error.errno == errno.EROFS:
+            what = "this folder is on a read-only file system, and outputs cannot be put there"
+            raise OSError(errno.EROFS, what, str(there)) from error
+        what = f"this folder cannot be written to ({error.strerror})"
+        todo = "change its permissions, then `headway run` again"
+        raise InputError(what, where=str(there), todo=todo) from error
 
 
 def _short(name: str) -> str:
@@ -134,8 +166,18 @@ def _short(name: str) -> str:
 
 def _move(source: Path, target: Path) -> None:
     """Move `source` to `target`, replacing what is there. A reader sees the old, the new or nothing, never a part."""
-    fresh, old = (target.with_name(f".{_short(target.name)}.headway-{part}") for part in ("new", "old"))
     crosses = source.lstat().st_dev != target.parent.stat().st_dev
+    try:
+        _replace(source, target, crosses=crosses)
+    except OSError as error:
+        if crosses or error.errno != errno.EXDEV:
+            raise
+        _replace(source, target, crosses=True)  # the same file system, mounted at another place
+
+
+def _replace(source: Path, target: Path, *, crosses: bool) -> None:
+    """Rename `source` to `target`; a copy of it if it `crosses` to another file system. It can be repeated."""
+    fresh, old = (target.with_name(f".{_short(target.name)}.headway-{part}") for part in ("new", "old"))
     folder = source.is_dir() and not source.is_symlink()
     if crosses and folder:
         shutil.copytree(source, fresh, symlinks=True, dirs_exist_ok=True)

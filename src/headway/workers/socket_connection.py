@@ -10,9 +10,9 @@ from pathlib import Path
 from headway import locks
 from headway.workers import protocol
 from headway.workers.connection import Connection, Connections, next_message
-from headway.workers.protocol import LOCK, LONGEST_LINE_BYTES, SOCKET
-from headway.workers.short_path import short_path
+from headway.workers.protocol import LOCK, SOCKET
 from headway.workers.trees.processes import read_process
+from headway.workers.unix_stream import open_stream
 
 _LONG_SILENCE_S = 15.0  # a busy machine may take seconds to answer
 
@@ -73,8 +73,7 @@ class SocketConnection(Connection):
 
     @classmethod
     async def _try(cls, folder: Path) -> SocketConnection:
-        with short_path(folder, SOCKET) as path:
-            reader, writer = await asyncio.open_unix_connection(path, limit=LONGEST_LINE_BYTES)
+        reader, writer = await open_stream(folder, SOCKET)
         connection = cls(reader, writer)
         if not await connection.is_greeted():
             raise OSError("not a supervisor")

@@ -52,6 +52,10 @@ class Sources:
             self._above.update(str(parent) for parent in Path(path).parents)
         self.forget()
 
+    def makes(self, path: str) -> bool:
+        """Whether a task makes this path."""
+        return path in self._produced
+
     def forget(self) -> None:
         """List all directories anew: a task that is not isolated can have changed any of them."""
         self._listed.clear()

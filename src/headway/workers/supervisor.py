@@ -7,23 +7,22 @@ logs to its standard error, which the starter redirects to a file in the job's f
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import math
 import os
 import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from headway import locks
 from headway.crash_points import crash_point
 from headway.log_setup import LEVEL_VARIABLE, set_up_logging
-from headway.model.errors import HeadwayError
+from headway.model.errors import HeadwayError, is_disk_full
 from headway.model.outcome import Ending, Outcome
 from headway.workers import protocol
-from headway.workers.confinement import confine_tasks, confine_writing, homes
 from headway.workers.gpus import Found, find_devices
 from headway.workers.protocol import LOCK, LONGEST_LINE_BYTES, SOCKET, STARTED, SupervisorSettings
 from headway.workers.runner import Runner
@@ -50,6 +49,7 @@ class Supervisor:
         self._manager: asyncio.StreamWriter | None = None
         self._leaving = asyncio.Event()
         self._activity = asyncio.Event()
+        self._idle_since_s = 0.0  # by the loop's clock: the last sign of a manager, or the end of the last attempt
 
     async def serve(self, listener: socket.socket) -> None:
         """Serve managers until told to end, or until there was no manager and no work for `linger_s`."""
@@ -74,18 +74,28 @@ class Supervisor:
         self._leaving.set()
 
     async def _leave_when_idle(self) -> None:
-        while True:
+        loop = asyncio.get_running_loop()
+        self._note_activity(loop.time())
+        while not self._leaving.is_set():
             self._activity.clear()
-            try:
-                await asyncio.wait_for(self._activity.wait(), self._settings.linger_s)
-            except TimeoutError:
-                if not self._running and self._manager is None:
-                    _log.info("no manager and no work for %g s: leaving", self._settings.linger_s)
-                    self._leaving.set()
+            is_idle = not self._running and self._manager is None
+            left_s = self._idle_since_s + self._settings.linger_s - loop.time() if is_idle else math.inf
+            if left_s <= 0.0:
+                _log.info("no manager and no work for %g s: leaving", self._settings.linger_s)
+                self._leaving.set()
+                return
+            with contextlib.suppress(TimeoutError):
+                # A pause that is too short for the clock would be repeated for ever.
+                await asyncio.wait_for(self._activity.wait(), None if left_s == math.inf else max(left_s, 0.01))
+
+    def _note_activity(self, at_s: float) -> None:
+        self._idle_since_s = max(self._idle_since_s, at_s)
+        self._activity.set()
 
     async def _serve_manager(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection. Messages go to the newest one only: the manager of an older one is gone."""
         self._manager = writer
+        silent_s = 0.0  # how long it was silent before its connection ended
         _log.info("a manager connected; %d outcomes are not acknowledged", len(self._unacknowledged))
         about = (self._settings.node, os.getpid(), self._trees.method, self._trees.reason)
         self._send(protocol.Hello(*about, self._gpus.devices))
@@ -93,7 +103,11 @@ class Supervisor:
             self._send(protocol.Ended(outcome))
         try:
             while line := await reader.readline():
-                self._handle(protocol.decode_from_manager(line))
+                message = protocol.decode_from_manager(line)
+                if isinstance(message, protocol.Silent):
+                    silent_s = message.for_s
+                else:
+                    self._handle(message)
         except (ConnectionError, ValueError) as error:  # an invalid line ends the connection, too
             _log.warning("lost the manager: %s", error)
         else:
@@ -102,7 +116,7 @@ class Supervisor:
             writer.close()
             if self._manager is writer:
                 self._manager = None
-            self._activity.set()
+                self._note_activity(asyncio.get_running_loop().time() - silent_s)
 
     def _send(self, message: protocol.Message) -> None:
         if self._manager is not None and not self._manager.is_closing():
@@ -148,7 +162,7 @@ class Supervisor:
             what, where, todo = _in_words(error)
             text, place = f"cannot run tasks: {what}", str(where or start.directory)
             if start.task.work is None:
-                self._send(protocol.Trouble(text, place, todo))
+                self._send(protocol.Trouble(text, place, todo, is_disk_full(error)))
                 if self._runner.own_folder.is_deleted:
                     self._leaving.set()
             else:  # the trouble of one of a pool's workflows, perhaps of its directory
@@ -164,7 +178,7 @@ class Supervisor:
             crash_point("reported")
         finally:
             del self._running[key]
-            self._activity.set()
+            self._note_activity(asyncio.get_running_loop().time())
 
 
 def _in_words(error: Exception) -> tuple[str | None, str | None, str]:
@@ -204,12 +218,7 @@ def listen() -> socket.socket:
 async def supervise(folder: Path) -> None:
     """Be the supervisor of the job in this folder."""
     settings = SupervisorSettings.read(folder)
-    confine: Callable[[], None] | None = None
-    if settings.confined_to:
-        confine_writing([*settings.confined_to, str(folder)])
-        hidden = [*homes(), settings.workflow_directory]
-        confine = partial(confine_tasks, settings.confined_to, hidden)
-    trees = ProcessTrees(method=settings.method, confine=confine, marker=f"{settings.uid}/")
+    trees = ProcessTrees(method=settings.method, marker=f"{settings.uid}/")
     await trees.start()
     about = (settings.tag, settings.node, os.getpid(), trees.method, trees.reason)
     _log.info("supervising job %s on %s as process %d; tasks are measured by %s (%s)", *about)

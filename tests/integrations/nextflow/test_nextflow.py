@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
 import signal
 import subprocess
+import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
+from headway.api import nextflow_plugin
 from headway.journal.folder import Project
 from headway.journal.sqlite import SqliteJournal
 from headway.model.outcome import Ending
 from headway.model.records import Launch, TaskEnded
 from tests import nextflow as real
 from tests.cli.bench import PATIENCE_S, Bench
+from tests.serving.people import STRANGER, path_of_python, python_for_others
 
 PIPELINES = Path(__file__).parent
 WORDS = ("nextflow", "--cores", "2", "--memory", "2GB", "--grace", "1s", "--", "run")
@@ -177,3 +182,36 @@ def test_a_pipeline_that_is_none_gets_nextflows_own_error(pipeline: Pipeline) ->
     assert said[0] == said[1]
     assert "syntax.nf" in said[0]
     assert done[0].stderr == done[1].stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
+def test_the_plugin_tells_another_user_nothing(pipeline: Pipeline) -> None:
+    with contextlib.ExitStack() as stack:
+        theirs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="headway-stranger-", dir="/tmp")))
+        shutil.chown(theirs, STRANGER)
+        noted = theirs / "noted"
+        listening = subprocess.Popen(
+            [python_for_others(), "-P", "-m", "tests.security.stranger", "listen", str(theirs), str(noted)],
+            user=STRANGER,
+            extra_groups=[],
+            env={"PYTHONPATH": path_of_python(), "PYTHONDONTWRITEBYTECODE": "1"},
+        )
+        stack.callback(listening.wait)
+        stack.callback(listening.kill)
+        while not (theirs / "listens").exists():
+            assert listening.poll() is None
+            time.sleep(0.05)
+        theirs.chmod(0o755)
+        plugin = nextflow_plugin.installed(str(real.launcher()), pipeline.environment, pytest.fail)
+        told = {"HEADWAY_NEXTFLOW_SOCKET": str(theirs / "service"), "NXF_PLUGINS_DEFAULT": plugin}
+        done = subprocess.run(
+            [real.launcher(), "run", "main.nf"],
+            cwd=pipeline.directory,
+            env=pipeline.environment | told,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        said = f"a process of another user ({STRANGER}) answers here; nothing was sent"
+        assert done.returncode != 0 and said in done.stdout + done.stderr, done
+        assert noted.read_bytes() == b""

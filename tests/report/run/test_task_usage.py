@@ -66,7 +66,7 @@ def story() -> list[Event | Decision]:
 def told(summary: CategoryUsage, entries: list[Event | Decision]) -> dict[str, Row]:
     for entry in entries:
         summary.apply(entry)
-    return {row.name: row for row in summary.rows()}
+    return {row.name: row for row in summary.rows("running")}
 
 
 def test_a_task_shows_its_last_attempt_and_what_all_of_them_cost() -> None:

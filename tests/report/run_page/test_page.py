@@ -100,7 +100,7 @@ def test_every_resource_every_picture_as_a_table_and_how_to_do_it_again(page: Br
     assert page.run("return document.querySelectorAll('#over-time tbody tr').length") == 16
     assert "exit-code (1 task)" in page.text("#failures")
     told = page.text("#settings")
-    assert "headway run workflow.yaml --again --sizer=ladder" in told and "--cores=2" in told
+    assert "headway run --again --sizer=ladder" in told and "--cores=2" in told
     assert re.search(r"Python\t\d+\.\d+", told) and re.search(r"machines\t1 with 2 cores, 1 GB memory: ", told)
     assert page.complaints() == []
 

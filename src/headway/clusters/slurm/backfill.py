@@ -33,7 +33,7 @@ from headway.clusters.slurm.squeue import SeenJob
 _A_YEAR_S = 365 * 86400
 _MOST_TRIES = 1000
 _PLAIN_FEATURES = re.compile(r"[\w.-]+(&[\w.-]+)*", re.ASCII)
-_SETTING = re.compile(r"(bf_\w+)=(\d{1,9})", re.ASCII)
+_SETTING = re.compile(r"\b(bf_\w+)=(\d{1,9})", re.ASCII)
 # Slurm plans jobs with these reasons; those that are held, depend on others or exceed a limit have no start.
 _PLANNED = ("None", "Priority", "Resources", "ReqNodeNotAvail", "Nodes required", "Nodes_required", "Reserved for")
 

@@ -27,7 +27,7 @@ ENDED = "ended-"
 _CANCELLED = "cancelled"
 _ASKED = "asked.json"
 _LAST_BYTES = 65536
-_TOO_MUCH = re.compile(rb"slurmstepd[^\n]*exceeded memory limit")
+_TOO_MUCH = re.compile(rb"slurmstepd[^\n]{0,200}exceeded memory limit")
 _MARK = re.compile(r"(\d{1,12}) (\d{1,12}) ?(.*)", re.ASCII)
 
 # A tag names a job and a folder: no character that a shell, Slurm's file patterns (%j) or a path would interpret.

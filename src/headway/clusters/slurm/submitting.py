@@ -38,7 +38,7 @@ _FOR_GOOD = re.compile(
     "|requested (node configuration|partition configuration|reservation) (is )?(not available|invalid|not permitted)"
     "|requested time limit is invalid|node count specification invalid|memory specification can not be satisfied"
     "|more processors requested than permitted|group not permitted|permission denied|unrecognized option"
-    "|invalid generic resource|reservation .* not usable",
+    "|invalid generic resource|reservation .{0,200} not usable",
     re.IGNORECASE,
 )
 # Errors on the way to the controller and back: a job may exist.
@@ -49,7 +49,7 @@ NO_ANSWER = re.compile(
 )
 # There are too many jobs in the queue, of the user (AssocMaxSubmitJobLimit), a group of users, or all. Without such a
 # name, sbatch's sentence means that, or a job that is too large.
-TOO_MANY = re.compile(r"\w*SubmitJobs?\w*Limit|MaxJobCount|^Job violates accounting/QOS policy", re.ASCII)
+TOO_MANY = re.compile(r"SubmitJobs?\w{0,40}Limit|MaxJobCount|^Job violates accounting/QOS policy", re.ASCII)
 _PREFIX = re.compile(r"^\s*(?:\w+: )?(?:error|fatal): (?:Batch job submission failed: )?|^allocation failure: ")
 _REPEAT_AFTER_S = 1.0  # a refusal counts when it is given twice
 

@@ -9,10 +9,14 @@ import java.net.UnixDomainSocketAddress
 import java.nio.ByteBuffer
 import java.nio.channels.SocketChannel
 import java.nio.charset.StandardCharsets
+import java.nio.file.Files
+import java.nio.file.Path
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.TimeUnit
 import java.util.concurrent.atomic.AtomicLong
+import jdk.net.ExtendedSocketOptions
+import nextflow.exception.AbortOperationException
 
 /** A conversation with `headway service` over one connection; docs/service.md has the protocol. */
 @Slf4j
@@ -31,8 +35,18 @@ class Service {
 
     Service(String path) {
         channel.connect(UnixDomainSocketAddress.of(path))
+        checkPeer(path)
         send([do: 'hello', version: 1])
         Thread.startDaemon('headway-service') { listen() }
+    }
+
+    /** Refuse another user's socket, which may stand where ours did; `headway nextflow` has looked at its folder. */
+    private void checkPeer(String path) {
+        final peer = channel.getOption(ExtendedSocketOptions.SO_PEERCRED).user()
+        if( peer != Files.getOwner(Path.of('/proc/self')) ) {
+            channel.close()
+            throw new AbortOperationException("$path: a process of another user (${peer.name}) answers here; nothing was sent; ask that user why")
+        }
     }
 
     /** Send a request; the closure gets each message about it. */

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import to_builtins
+
 from headway.journal.folder import RunFolder
 from headway.model.resources import Resources
+from headway.report.run.again import again
 from headway.report.run.figures import STATES, Figures, ResourceTotals
 from headway.report.run.summary import QueuedJob, RunSummary
 from headway.version import __version__
@@ -26,8 +29,12 @@ def document(summary: RunSummary, folder: RunFolder, state: str, now: float) -> 
         "sizer": settings.sizer if settings else "",
         "order": settings.order if settings else "",
         "only": list(settings.tasks) if settings else [],
+        "only_columns": list(settings.only) if settings else [],
         "until": list(settings.until) if settings else [],
         "seed": settings.seed if settings else 0,
+        "settings": to_builtins(settings.chosen) if settings else [],
+        "config": settings.config if settings else {},
+        "again": again(settings) if settings else "",
         "started_at": settings.at if settings else None,
         "ended_at": summary.last_at if summary.finished else None,
         "wall_s": summary.elapsed_s(now if state == "running" else None),

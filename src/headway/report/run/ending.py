@@ -15,14 +15,18 @@ from rich.text import Text
 
 from headway.journal.folder import Project, RunFolder
 from headway.journal.logs import STREAMS, open_log
+from headway.journal.results import TASKS_IN, orphans_among
 from headway.journal.sqlite import SqliteJournal
+from headway.model.command_as_run import command_as_run
 from headway.model.errors import SiteError
-from headway.model.records import TasksAdded
+from headway.model.records import Launch
 from headway.model.units import format_duration
+from headway.report.run.orphans import orphan_sentence
+from headway.report.run.story import tasks_of
 from headway.report.run.summary import Failure, RunSummary
 from headway.report.run.usage_table import end_table, unused_gpus
 from headway.report.saying import say, show
-from headway.report.words import count, harmless, share
+from headway.report.words import count, first_line, harmless, share
 
 _MOST_FAILURES = 5
 _MOST_REASONS = 8
@@ -52,12 +56,33 @@ def print_ending(console: Console, summary: RunSummary, folder: RunFolder, page:
     for figures in summary.categories.values():
         if unused := unused_gpus(figures):
             show(console, unused, style="yellow")
+    if summary.moved:
+        show(console, _moved_sentence(sorted(summary.moved)), style="yellow")
+    if sentence := orphan_sentence(_orphans(summary, folder)):
+        show(console, sentence, style="yellow")
     learned = compared(summary, folder)
     if learned:
         show(console, learned)
     directory = summary.settings.directory if summary.settings else str(folder.path.parents[2])
     more = "" if page is None else f", page in {shown(page)}"
     show(console, f"results in {directory}, journal in {shown(folder.path)}{more}", style="dim")
+
+
+def _moved_sentence(tasks: list[str]) -> str:
+    """Say whose inputs changed while they were read: no later run relies on these results."""
+    others = f" and of {count(len(tasks) - 1, 'other task')}" if len(tasks) > 1 else ""
+    they, them = ("it", "it") if len(tasks) == 1 else ("they", "them")
+    return f"the input of {tasks[0]}{others} changed while {they} ran: `headway run` runs {them} again"
+
+
+def _orphans(summary: RunSummary, folder: RunFolder) -> list[str]:
+    """Files of earlier runs that certainly belong to no task; tasks may have been added while the run went on."""
+    lost = summary.settings.orphans if summary.settings else []
+    if not lost:
+        return []
+    with closing(SqliteJournal(folder.journal, read_only=True)) as journal:
+        seen = journal.replay(kinds=TASKS_IN, brief=True)
+        return orphans_among(lost, seen, lambda path: (folder.directory / path).is_dir())
 
 
 def headline(summary: RunSummary) -> Text:
@@ -116,7 +141,7 @@ def _print_reasons(console: Console, summary: RunSummary) -> None:
 def print_failures(console: Console, summary: RunSummary, folder: RunFolder) -> None:
     """Print the tasks that failed, why, and the last of what they wrote."""
     failures = list(summary.failures.values())
-    commands = _commands(folder, {failure.task for failure in failures[:_MOST_FAILURES] if failure.attempt})
+    commands = _commands(folder, [failure for failure in failures[:_MOST_FAILURES] if failure.attempt])
     for failure in failures[:_MOST_FAILURES]:
         say(console, failure_title(failure))
         if failure.task in commands:
@@ -129,15 +154,20 @@ def print_failures(console: Console, summary: RunSummary, folder: RunFolder) -> 
         show(console, f"… and {count(more, 'more failed task')}: headway status{elsewhere(summary)}")
 
 
-def _commands(folder: RunFolder, tasks: Collection[str]) -> dict[str, str]:
-    """The first line of the commands of some tasks, as they are run."""
-    if not tasks:
+def _commands(folder: RunFolder, failures: Collection[Failure]) -> dict[str, str]:
+    """The first line of the commands of failed tasks, as their last attempts ran them."""
+    if not failures:
         return {}
     with closing(SqliteJournal(folder.journal, read_only=True)) as journal:
-        added = [record for record in journal.replay(kinds=["tasks-added"]) if isinstance(record, TasksAdded)]
-    found = [task for record in added for task in record.tasks if task.id in tasks and task.command.strip()]
-    lines = {task.id: task.command.strip().splitlines() for task in found}
-    return {task: harmless(first)[:_MOST_CHARACTERS] + " …" * bool(more) for task, (first, *more) in lines.items()}
+        tasks = tasks_of(journal)
+        launches = {
+            record.task: record
+            for failure in failures
+            for record in journal.replay(failure.task, kinds=["launch"])
+            if isinstance(record, Launch)
+        }
+    given = {task: launch.ceiling or launch.resources for task, launch in launches.items()}
+    return {task: first_line(command_as_run(tasks[task], given[task])) for task in given if tasks[task].command.strip()}
 
 
 def failure_title(failure: Failure) -> Text:

@@ -16,6 +16,14 @@ MEASURED = ("memory_bytes", "cores", "disk_bytes")
 STATES = ("succeeded", "reused", "running", "waiting", "failed", "cut_off")
 
 
+def task_state(state: str, run_state: str) -> str:
+    """Return a task's state; a task that runs, as far as the journal tells, is `interrupted` if the run is not running.
+
+    Its attempt may have ended without a manager, or still go on.
+    """
+    return "interrupted" if state == "running" and run_state != "running" else state
+
+
 class ResourceTotals(Struct):
     """One resource, summed over attempts: what they were given and what they used, weighted by run time.
 

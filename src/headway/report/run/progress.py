@@ -300,7 +300,9 @@ def greeting(summary: RunSummary) -> Text:
     sizer = f"; sizes by {settings.sizer}" if settings else ""
     if summary.learned_from:
         sizer += f", {count(summary.learned_from, 'earlier attempt')} known"
-    text = Text.assemble((name, "bold"), f", run {run}: {count(whole.total, 'task')} on {summary.limits}{sizer}")
+    text = Text.assemble(
+        (name, "bold"), f", run {run}: {summary.at_least}{count(whole.total, 'task')} on {summary.limits}{sizer}"
+    )
     if whole.done:
         text.append(f"; {whole.done:,} done already")
     return text
@@ -312,7 +314,7 @@ def state_of(summary: RunSummary) -> str:
     retrying = len(summary.troubles)
     parts = [
         f"{100 * whole.done // max(1, whole.total):3d}%",
-        f"{whole.done:,} of {whole.total:,} done",
+        f"{whole.done:,} of {summary.at_least}{whole.total:,} done",
         f"{whole.running:,} running",
         *([f"{retrying:,} to be retried"] if retrying else []),
         *([f"{whole.failed:,} failed"] if whole.failed else []),

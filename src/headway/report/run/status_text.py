@@ -9,8 +9,10 @@ from headway.journal.folder import Manager, RunFolder
 from headway.model.records import RunStarted
 from headway.model.units import format_duration
 from headway.report.bars import bars, fitted
+from headway.report.run.again import again, chosen_words
+from headway.report.run.by_column import ByColumn, table_of
 from headway.report.run.ending import elsewhere, failure_title, last_words
-from headway.report.run.figures import STATES
+from headway.report.run.figures import STATES, task_state
 from headway.report.run.job_lines import job_lines, without_nodes
 from headway.report.run.summary import RunSummary
 from headway.report.saying import say, show
@@ -27,16 +29,23 @@ def print_status(
     manager: Manager | None,
     now: float,
     in_jobs: str = "",
+    table: ByColumn | None = None,
 ) -> None:
-    """Print a bar per category, what is running and what failed; `in_jobs` says which jobs managers are in."""
+    """Print a bar per category, what is running and what failed; `in_jobs` says which jobs managers are in.
+
+    A `table` is shown instead of bars and of what is running.
+    """
     say(console, _headline(summary, state, None if in_jobs else manager, now))
     if in_jobs:
         show(console, f"manager: {in_jobs}")
     if summary.settings:
-        show(console, _about(summary.settings, folder), style="dim")
-    show(console, "", *bars(list(summary.categories.values()), console.width, 1000))
-    say(console, _counts(summary))
-    if summary.running:
+        show(console, _about(summary.settings, folder), *_settings(summary.settings), style="dim")
+    if table:
+        show(console, "", *table_of(table, console.width), "")
+    else:
+        show(console, "", *bars(list(summary.categories.values()), console.width, 1000, state))
+    say(console, _counts(summary, state))
+    if summary.running and not table:
         title = "running" if state == "running" else "running when the run was interrupted"
         show(console, "", title, *_running(summary, now if state == "running" else summary.last_at))
     if summary.queue and summary.batch and not summary.finished:
@@ -59,11 +68,18 @@ def print_status(
 
 
 def _about(settings: RunStarted, folder: RunFolder) -> str:
-    part = {"only": settings.tasks, "until": settings.until}
+    part = {"only": (*settings.tasks, *settings.only), "until": settings.until}
     said = [f"{word} {harmless(' '.join(names))}" for word, names in part.items() if names]
     return ", ".join(
         [f"started {moment(settings.at)}", *said, f"sizes by {settings.sizer}", f"journal {folder.journal}"]
     )
+
+
+def _settings(settings: RunStarted) -> list[str]:
+    """The settings that the user chose, and the command that does the run again."""
+    chosen, command = chosen_words(settings), again(settings)
+    said = [f"settings: {harmless(', '.join(chosen))}"] if chosen else []
+    return [*said, f"to do it again: {command}"] if command else said
 
 
 def _headline(summary: RunSummary, state: str, manager: Manager | None, now: float) -> Text:
@@ -81,9 +97,9 @@ def _headline(summary: RunSummary, state: str, manager: Manager | None, now: flo
     return Text.assemble((name, "bold"), f", run {run}: ", (state, style), more)
 
 
-def _counts(summary: RunSummary) -> str:
+def _counts(summary: RunSummary, state: str) -> str:
     whole = summary.whole()
-    parts = {name.replace("_", " "): getattr(whole, name) for name in STATES}
+    parts = {task_state(name, state).replace("_", " "): getattr(whole, name) for name in STATES}
     shown = ", ".join(f"{number:,} {name}" for name, number in parts.items() if number)
     return f"{count(whole.total, 'task')}: {shown or 'none'}; {count(whole.attempts, 'attempt')}"
 

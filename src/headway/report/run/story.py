@@ -10,17 +10,18 @@ from msgspec import Struct, field, structs
 
 from headway.journal.base import Journal
 from headway.model import records
+from headway.model.deferred import DeferredBlock
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import InputsRead, Launch, RunStarted, Why
 from headway.model.task import Task
 from headway.report.run.summary import QueuedJob
 
 Kind = TypeVar("Kind", bound=records.Record)
-State = Literal["succeeded", "reused", "failed", "cut-off", "running", "waiting"]
+State = Literal["succeeded", "reused", "failed", "cut-off", "running", "interrupted", "waiting"]
 
 
 class Attempt(Struct, frozen=True):
-    """An attempt and its outcome; without an outcome it is running or was lost with its node."""
+    """An attempt and its outcome; without an outcome it is running, or was lost with its node or its manager."""
 
     launch: Launch
     outcome: Outcome | None = None
@@ -46,11 +47,33 @@ class Story(Struct):
     inputs: InputsRead | None = None
     jobs: list[QueuedJob] = field(default_factory=list)  # that wait in a queue, and that it may run in
     without_nodes: records.QueueUnread | None = None  # why no job can be planned for it now
+    full_disk: str = ""  # if the disk is full now: a sentence about that
+    settings: RunStarted | None = None  # of the run
 
 
 def tasks_of(journal: Journal) -> dict[str, Task]:
     """All tasks of the run by id."""
     return {task.id: task for record in _all(journal, records.TasksAdded) for task in record.tasks}
+
+
+def reused_tasks(journal: Journal) -> set[str]:
+    """The tasks whose earlier result was reused, and was not made again since."""
+    reused: set[str] = set()
+    for record in journal.replay(kinds=["reuse", "remake"]):
+        if isinstance(record, records.Reuse):
+            reused.add(record.task)
+        elif isinstance(record, records.Remake):
+            reused.discard(record.task)
+    return reused
+
+
+def entry_of(journal: Journal, name: str) -> tuple[DeferredBlock, bool] | None:
+    """The entry of that name whose tasks become known while the run goes on, and whether they have."""
+    for deferred in _all(journal, records.TasksDeferred):
+        for block in deferred.deferred.blocks:
+            if block.name == name:
+                return block, any(name in added.expands for added in _all(journal, records.TasksAdded))
+    return None
 
 
 def settings_of(journal: Journal) -> RunStarted:
@@ -69,7 +92,7 @@ def _all(journal: Journal, kind: type[Kind]) -> Iterator[Kind]:
 def story_of(journal: Journal, task: Task, tasks: Mapping[str, Task]) -> Story:
     """The story of `task`; `tasks` are all tasks of the run."""
     settings = settings_of(journal)
-    story = Story(task, settings.run, settings.name, settings.sizer)
+    story = Story(task, settings.run, settings.name, settings.sizer, settings=settings)
     attempts = story.attempts
     cancelled = False
     for record in journal.replay(task.id):

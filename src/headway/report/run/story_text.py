@@ -9,14 +9,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from headway.model.command_as_run import command_as_run
 from headway.model.outcome import Ending, Measured, Quality, Usage
 from headway.model.records import Figure, JobSeen, Launch, Why
+from headway.model.task import Task
 from headway.model.units import format_duration
+from headway.report.run.again import chosen_words
 from headway.report.run.job_lines import without_nodes
 from headway.report.run.story import Attempt, Story
 from headway.report.run.summary import QueuedJob
-from headway.report.saying import say
-from headway.report.words import amount, clock, count, harmless, moment
+from headway.report.saying import say, show
+from headway.report.words import amount, clock, count, first_line, harmless, moment
 
 _MARKS = {Quality.EXACT: "", Quality.SAMPLED: "≈ ", Quality.LOWER_BOUND: "≥ ", Quality.UPPER_BOUND: "≤ "}
 _NAMES = {"memory_bytes": "memory", "cores": "cores", "disk_bytes": "disk", "walltime_s": "time"}
@@ -26,6 +29,7 @@ _STATES = {
     "failed": "bold red",
     "cut-off": "bold red",
     "running": "bold cyan",
+    "interrupted": "bold yellow",
     "waiting": "bold yellow",
 }
 
@@ -40,7 +44,7 @@ def tell(console: Console, story: Story) -> None:
     say(console, title, *_reasons(story))
     for attempt in story.attempts:
         console.print()
-        _tell_attempt(console, attempt)
+        _tell_attempt(console, story.task, attempt, interrupted=story.state == "interrupted")
 
 
 def _reasons(story: Story) -> list[str]:
@@ -59,10 +63,16 @@ def _reasons(story: Story) -> list[str]:
         lines.append(f"it cannot run: {harmless(task)}, which it depends on, failed: {harmless(why.text)}")
     if story.state == "waiting":
         lines.append(_waiting(story))
+    if story.state == "interrupted":
+        lines.append(f"the run has no manager, nothing is lost; to go on: headway resume {story.run}")
+    if story.full_disk:
+        lines.append(harmless(story.full_disk))
     if story.given_up is not None:
         why = story.given_up
         figures = f" ({_figures(why)})" if why.figures else ""
         lines.append(f"given up: {harmless(why.text)} [{why.policy}: {why.rule}]{figures}")
+    if story.settings is not None and (chosen := chosen_words(story.settings)):
+        lines.append(harmless(f"settings of the run: {', '.join(chosen)}"))
     return lines
 
 
@@ -87,7 +97,7 @@ def _jobs(jobs: Sequence[QueuedJob]) -> str:
     return harmless(f"job {job.name} ({job.shape}){others} to start{', which is HELD' * held}{f': {why}' * bool(why)}")
 
 
-def _tell_attempt(console: Console, attempt: Attempt) -> None:
+def _tell_attempt(console: Console, task: Task, attempt: Attempt, interrupted: bool) -> None:
     launch, outcome = attempt.launch, attempt.outcome
     gpus = f" with {', '.join(map(_gpu, launch.devices))}" if launch.devices else ""
     line = Text.assemble((f"attempt {launch.attempt}", "bold"), f" on {launch.node}{gpus}, {moment(launch.at)}")
@@ -98,9 +108,13 @@ def _tell_attempt(console: Console, attempt: Attempt) -> None:
         line.append(words, style="green" if outcome.ending is Ending.SUCCESS else "red")
     elif attempt.lost is not None:
         line.append(f": lost, {harmless(attempt.lost)}", style="yellow")
+    elif interrupted:
+        line.append(": running when the run was interrupted", style="yellow")
     else:
         line.append(": running", style="cyan")
     say(console, line)
+    if outcome is not None and outcome.ending is not Ending.SUCCESS and task.command.strip():
+        show(console, f"  $ {first_line(command_as_run(task, launch.ceiling or launch.resources))}", style="dim")
     if attempt.job is not None and attempt.job.partition:
         gave = f"; the job gave back {count(attempt.given_back, 'node')}" if attempt.given_back else ""
         say(console, f"  {_job(attempt.job)}{gave}")

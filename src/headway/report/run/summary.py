@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any, Self
 
 from msgspec import Struct, field, structs
 
 from headway.journal.base import Journal
 from headway.model import records
+from headway.model.deferred import DeferredBlock
 from headway.model.job import JobPhase, Wish
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, Launch, RunStarted, Why, kind
@@ -92,6 +93,8 @@ class RunSummary(Struct, dict=True):
     finished: str | None = None
     last_at: float = 0.0
     applied: int = 0  # records; `read` skips those that change no figure
+    moved: set[str] = field(default_factory=set)  # tasks that succeeded although an input changed while they ran
+    to_come: dict[str, DeferredBlock] = field(default_factory=dict)  # entries whose tasks are not known yet
     _category_of: dict[str, str] = field(default_factory=dict)
     _children: dict[str, list[str]] = field(default_factory=dict)
     _cut_off: set[str] = field(default_factory=set)
@@ -131,6 +134,12 @@ class RunSummary(Struct, dict=True):
         self.applied += 1
 
     # --- figures ---
+
+    def state_of(self, task: str) -> str:
+        """The state of a task, a name of `STATES`; a result that was reused counts as `succeeded` here."""
+        known: dict[str, Container[str]] = {"running": self.running, "failed": self.failures}
+        known |= {"cut_off": self._cut_off, "succeeded": self._done}
+        return next((state for state, tasks in known.items() if task in tasks), "waiting")
 
     def whole(self) -> Figures:
         """The sum of all categories' figures."""
@@ -180,7 +189,17 @@ class RunSummary(Struct, dict=True):
     def _history_read(self, record: records.HistoryRead) -> None:
         self.learned_from += len(record.observations)
 
+    @property
+    def at_least(self) -> str:
+        """The words before a number of tasks, while more of them may become known."""
+        return "at least " if self.to_come and self.finished is None else ""
+
+    def _tasks_deferred(self, record: records.TasksDeferred) -> None:
+        self.to_come = {block.name: block for block in record.deferred.blocks}
+
     def _tasks_added(self, record: records.TasksAdded) -> None:
+        for name in record.expands:
+            self.to_come.pop(name, None)
         for task in record.tasks:
             figures = self.categories.get(task.category)
             if figures is None:
@@ -281,6 +300,8 @@ class RunSummary(Struct, dict=True):
         self.core_hours.attempt(launch.resources, outcome)
         if outcome.ending is Ending.SUCCESS:
             self._done.add(outcome.task)
+            if record.inputs_moved:
+                self.moved.add(outcome.task)
         else:
             self.troubles[outcome.task] = outcome
             if outcome.task in self._works:

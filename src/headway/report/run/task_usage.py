@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from collections.abc import Collection
+from typing import Any, ClassVar, Literal, Self
 
 from msgspec import Struct, field, structs
 
+from headway.journal.base import Journal
 from headway.model.outcome import Measured, Outcome, Usage
 from headway.model.records import Decision, Event, Launch, TaskEnded, TasksAdded
 from headway.model.resources import Resources
-from headway.report.run.figures import MEASURED, STATES, Figures
+from headway.report.run.figures import MEASURED, STATES, Figures, task_state
 from headway.report.run.summary import RunSummary
 
 By = Literal["category", "task"]
@@ -39,6 +41,7 @@ class Row(Struct):
     category: str
     figures: Figures
     last: Last | None = None
+    run_state: str = "running"
 
     @property
     def state(self) -> str:
@@ -46,7 +49,7 @@ class Row(Struct):
         figures = self.figures
         counts = {
             "failed": figures.failed,
-            "running": figures.running,
+            task_state("running", self.run_state): figures.running,
             "to be retried": figures.waiting if figures.attempts else 0,
             "waiting": figures.waiting,
             "cut off": figures.cut_off,
@@ -75,9 +78,29 @@ class CategoryUsage(RunSummary):
 
     by: ClassVar[By] = "category"
 
-    def rows(self) -> list[Row]:
+    def rows(self, run_state: str) -> list[Row]:
         """One row per category, or per task, in the order of the workflow."""
-        return [Row(figures.name, figures.name, figures) for figures in self.categories.values()]
+        return [Row(figures.name, figures.name, figures, None, run_state) for figures in self.categories.values()]
+
+
+class PartUsage(CategoryUsage):
+    """The figures of some tasks, the `chosen` ones; jobs, core-hours and times are still those of the whole run."""
+
+    chosen: Collection[str] = ()
+
+    def apply(self, record: Event | Decision) -> None:
+        if isinstance(record, TasksAdded):
+            tasks = [task if task.id in self.chosen else structs.replace(task, category="") for task in record.tasks]
+            record = TasksAdded(record.at, tasks)
+        super().apply(record)
+
+    def read(self, journal: Journal, after: int = 0) -> Self:
+        super().read(journal, after)
+        self.categories.pop("", None)  # all the others: their failures still cut off tasks that are chosen
+        self.running = {task: launch for task, launch in self.running.items() if task in self.chosen}
+        self.failures = {task: failure for task, failure in self.failures.items() if task in self.chosen}
+        self.reasons = {reason: tasks for reason, tasks in self.reasons.items() if reason[0]}
+        return self
 
 
 class TaskUsage(CategoryUsage):
@@ -100,9 +123,11 @@ class TaskUsage(CategoryUsage):
                 self._last[launch.task].outcome = structs.replace(record.outcome, outputs={})
         super().apply(record)
 
-    def rows(self) -> list[Row]:
+    def rows(self, run_state: str) -> list[Row]:
         category, last = self._real_category, self._last
-        return [Row(name, category[name], figures, last.get(name)) for name, figures in self.categories.items()]
+        return [
+            Row(name, category[name], figures, last.get(name), run_state) for name, figures in self.categories.items()
+        ]
 
 
 def total_of(rows: list[Row]) -> Row:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections import Counter
 from html import escape
@@ -12,8 +11,8 @@ import msgspec
 
 from headway.journal.base import Journal
 from headway.journal.folder import RunFolder
-from headway.model.records import RunStarted
 from headway.model.units import format_bytes, format_duration
+from headway.report.run.again import again, chosen_words, config_words
 from headway.report.run.ending import headline, last_words
 from headway.report.run.summary import RunSummary
 from headway.report.run_page.collecting import ENDINGS, STATES, Collector
@@ -23,7 +22,6 @@ from headway.report.words import count, harmless, held, moment, share
 
 MOST_FAILURES = 50
 _SWITCHES = ("keep_going", "again", "fresh")
-_OF_JOBS = ("partition", "account", "qos", "constraint", "reservation", "clusters")
 # Okabe and Ito's colours, which people with every kind of colour vision can tell apart; and the same, darker.
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#7a7a7a")
 DARKER = ("#004c78", "#9a6a00", "#00694d", "#8c4f72", "#2f7fa8", "#8f3f00", "#7d7200", "#4d4d4d")
@@ -204,7 +202,7 @@ def _settings(summary: RunSummary, collector: Collector) -> list[tuple[str, str]
     if settings is None:
         return []
     told = {
-        "to do it again": _again(settings),
+        "to do it again": again(settings),
         "Headway": settings.version,
         **settings.made_with,
         "machines": _machines(collector),
@@ -224,27 +222,16 @@ def _settings(summary: RunSummary, collector: Collector) -> list[tuple[str, str]
         "learned from": count(summary.learned_from, "earlier attempt") if summary.learned_from else "",
         "prefers": settings.prefer,
         "budget": f"{settings.budget:g} core-hours" if settings.budget is not None else "",
+        "chosen settings": ", ".join(chosen_words(settings)),
+        "config": ", ".join(config_words(settings)),
         "stated": ", ".join(_stated(name, value) for name, value in settings.stated.items()),
         "only tasks": ", ".join(settings.tasks),
+        "only tasks with": " and ".join(settings.only),
         "until": ", ".join(settings.until),
         **{f"batch system: {name}": value for name, value in settings.batch.items()},
         "calls of the batch system": ", ".join(f"{n:,} {name}" for name, n in Counter(summary.calls).most_common()),
     }
     return [(name, harmless(value)) for name, value in told.items() if value]
-
-
-def _again(settings: RunStarted) -> str:
-    """The command that makes everything anew in the same way; empty if a program started the run."""
-    if not settings.source:
-        return ""
-    words = ["headway", "run", settings.source, *settings.tasks, "--again"]
-    named = ("sizer", "order", "seed", "failures", "plan", "prefer", "budget")
-    words += [f"--{name}={value}" for name in named if (value := getattr(settings, name)) not in ("", None)]
-    words += [f"--until={task}" for task in settings.until]
-    words += [f"--{name.removesuffix('_bytes')}={value:.15g}" for name, value in settings.stated.items()]
-    words += [f"--on={settings.cluster}"] if settings.cluster not in ("local", "pool") else []
-    words += [f"--{name}={value}" for name, value in settings.batch.items() if name in _OF_JOBS]
-    return shlex.join([*words, *(["--keep-going"] if settings.keep_going else [])])
 
 
 def _machines(collector: Collector) -> str:

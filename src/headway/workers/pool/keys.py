@@ -39,11 +39,6 @@ def make_keys(pool: Path) -> None:
         shutil.rmtree(making, ignore_errors=True)
 
 
-def certificate_and_key(pool: Path) -> tuple[Path, Path]:
-    """The files with the certificate and its key that `make_keys` has made."""
-    return pool / _KEYS / _CERTIFICATE, pool / _KEYS / _KEY
-
-
 def security(pool: Path) -> Security:
     """Return the TLS settings of every process in the pool: all use, and require, the run's own certificate."""
     from distributed import Security

@@ -30,7 +30,7 @@ from headway.workers.pool import dask_settings
 from headway.workers.pool.address import CONNECT, GOODBYE, SchedulerAddress, name_in_pool, reach
 from headway.workers.pool.keys import security
 from headway.workers.protocol import LOCK, SOCKET, STARTED, SupervisorSettings
-from headway.workers.short_path import short_path
+from headway.workers.unix_stream import open_stream
 
 _NEEDED = ("identity", "ping", CONNECT)
 _SEARCH_EVERY_S = 0.5  # without a scheduler
@@ -72,8 +72,7 @@ class Relay(distributed.Worker):
             self._manager.abort()
         self._manager = comm
         with contextlib.suppress(OSError):
-            with short_path(self._node, SOCKET) as path:
-                reader, writer = await asyncio.open_unix_connection(path)
+            reader, writer = await open_stream(self._node, SOCKET)
             outgoing = asyncio.create_task(_pass_to_manager(reader, comm))
             try:
                 while (lines := await comm.read()) != GOODBYE:

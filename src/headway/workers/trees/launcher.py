@@ -25,10 +25,14 @@ _log = logging.getLogger(__name__)
 class Launcher(asyncio.Protocol):
     """One spawner process. If it dies, `on_lost` is called once, and a new Launcher is needed."""
 
-    def __init__(self, marker: str, on_lost: Callable[[], None]) -> None:
-        """`marker` is in the spawner's environment, by which it is found."""
+    def __init__(self, marker: str, on_lost: Callable[[], None], on_unwitnessed: Callable[[Tree], None]) -> None:
+        """`marker` is in the spawner's environment, by which it is found.
+
+        `on_unwitnessed` is called with the tree of a command whose witness was killed.
+        """
         self._marker = marker
         self._on_lost = on_lost
+        self._on_unwitnessed = on_unwitnessed
         self._waiting: dict[int, Tree] = {}
         self._last_token = 0
         self._received = bytearray()
@@ -40,8 +44,8 @@ class Launcher(asyncio.Protocol):
         self.floor_bytes = 0  # `ru_maxrss` of a command that uses no memory of its own
         self.lost = False
 
-    def spawn(self, confine: Callable[[], None] | None = None) -> int:
-        """Start the spawner; return its process id. `confine` is called in it, and counts for all commands."""
+    def spawn(self) -> int:
+        """Start the spawner; return its process id."""
         self._socket, theirs = socket.socketpair()
         with theirs:
             script = str(Path(spawner.__file__).resolve())
@@ -53,7 +57,6 @@ class Launcher(asyncio.Protocol):
                 env=os.environ | {MARKER: self._marker},
                 cwd="/",  # a working directory could not be unmounted
                 start_new_session=True,  # so that Ctrl-C at the supervisor's terminal does not end it
-                preexec_fn=confine,  # noqa: PLW1509 - it makes system calls and no threads
             )
         _log.debug("started the spawner as process %d", self._process.pid)
         return self._process.pid
@@ -72,7 +75,10 @@ class Launcher(asyncio.Protocol):
             raise
 
     def launch(self, tree: Tree) -> None:
-        """Ask the spawner to start a tree's command; the tree gets the replies. The last is `failed` or `ended`."""
+        """Ask the spawner to start a tree's command; the tree gets the replies.
+
+        The last is `failed`, `ended`, or that its witness was killed.
+        """
         spec = tree.spec
         self._last_token += 1
         self._waiting[self._last_token] = tree
@@ -103,11 +109,13 @@ class Launcher(asyncio.Protocol):
             number = cast(int, token)
             match kind:
                 case spawner.STARTED:
-                    self._waiting[number].started(*cast(tuple[int, float], details))
+                    self._waiting[number].started(*cast(tuple[int, float, int], details))
                 case spawner.ENDED:
                     self._waiting.pop(number).ended(*cast(tuple[float, int, float, int, bool], details))
                 case spawner.FAILED:
                     self._waiting.pop(number).failed(*cast(tuple[str, int], details))
+                case spawner.UNWITNESSED:
+                    self._on_unwitnessed(self._waiting.pop(number))
                 case spawner.READY:
                     self.floor_bytes = cast(int, details[0])
                     self._ready.set_result(None)

@@ -10,7 +10,14 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from headway.workers.trees.group import Group
-from headway.workers.trees.processes import Process, children_lookup, marker_of, read_process
+from headway.workers.trees.processes import (
+    Process,
+    children_lookup,
+    is_named_witness,
+    is_witness,
+    marker_of,
+    read_process,
+)
 
 _MOST_PASSES = 20  # a limit, in case a process forks and ends all the time
 _PR_SET_CHILD_SUBREAPER = 36
@@ -21,9 +28,12 @@ class Owner(Protocol):
     """A running attempt; `reaped` tells it that one of its orphans has ended."""
 
     group: Group
+    witness: int | None  # the process that waits for the end of its first one
     requested_ticks: float  # clock ticks since boot when it was requested: all its processes are younger
 
     def reaped(self, pid: int, status: int, cpu_s: float, largest_bytes: int) -> None: ...
+
+    def witness_ended(self) -> None: ...
 
 
 def set_subreaper(wanted: bool) -> bool:
@@ -43,7 +53,9 @@ class Orphans:
     own session was started by other code of this process, and is left alone.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, marker: str) -> None:
+        """`marker` is in the environment of the spawners and their witnesses."""
+        self._marker = marker
         self._session = os.getsid(0)
         self.seen_all = True  # whether the last `collect` found all orphans
         self.left = False  # whether it found any
@@ -57,7 +69,11 @@ class Orphans:
         for _ in range(_MOST_PASSES):
             orphans = self._find(spawner_pid)
             for orphan in orphans:
-                self._assign(orphan, list(owners))
+                known = list(owners)
+                if self._is_witness(orphan, known):  # of a spawner that has died: it ends by itself
+                    self._see_witness(orphan, known)
+                else:
+                    self._assign(orphan, known)
             self.seen_all = not any(orphan.dead for orphan in orphans)
             self.left = bool(orphans)
             if self.seen_all:
@@ -70,6 +86,19 @@ class Orphans:
         # Orphans become children of the first thread, so the children of other threads need not be listed.
         children = (read_process(pid) for pid in children_lookup()(myself._replace(threads=1)) if pid != spawner_pid)
         return [child for child in children if child is not None and child.session != self._session]
+
+    def _is_witness(self, orphan: Process, owners: list[Owner]) -> bool:
+        if any(owner.witness == orphan.pid for owner in owners):
+            return True
+        if not orphan.dead:
+            return is_witness(orphan.pid, self._marker)
+        return is_named_witness(orphan.pid) and not any(owner.group.owns(orphan) for owner in owners)
+
+    def _see_witness(self, witness: Process, owners: Iterable[Owner]) -> None:
+        if witness.dead:
+            _reap(witness.pid)
+            for owner in [owner for owner in owners if owner.witness == witness.pid]:
+                owner.witness_ended()
 
     def _assign(self, orphan: Process, owners: list[Owner]) -> None:
         # The processes of an attempt are younger than its request. So even for a daemon without any mark (new session,

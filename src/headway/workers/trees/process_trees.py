@@ -6,8 +6,8 @@ import asyncio
 import logging
 import math
 import os
+import signal
 import time
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 from headway.model.errors import SiteError
@@ -19,11 +19,12 @@ from headway.workers.trees.launcher import Launcher
 from headway.workers.trees.meter import Meter
 from headway.workers.trees.methods import set_up
 from headway.workers.trees.orphans import set_subreaper
-from headway.workers.trees.processes import children_lookup, read_process
+from headway.workers.trees.processes import children_lookup, marker_of, read_process
 from headway.workers.trees.slow_measurements import directory_bytes
-from headway.workers.trees.strays import kill_attempt
+from headway.workers.trees.strays import kill_attempt, kill_forked, wake, witnesses
 from headway.workers.trees.tree import CommandEnd, CommandSpec, Rounds, Tree
 
+_SETTLE_WITHIN_S = 10.0  # for witnesses to end whose commands were killed
 _START_TRIES = 20  # one spawner may be killed after the other, while they start
 
 _log = logging.getLogger(__name__)
@@ -36,12 +37,11 @@ class ProcessTrees:
     Children that other code of this process starts are left alone as long as they stay in its session.
     """
 
-    def __init__(self, *, method: str = "auto", confine: Callable[[], None] | None = None, marker: str = "") -> None:
-        """`confine` is called in the process that starts the commands, which has the `marker` in its environment."""
+    def __init__(self, *, method: str = "auto", marker: str = "") -> None:
+        """The process that starts the commands has the `marker` in its environment."""
         self._marker = marker or f"commands of process {os.getpid()}"
         self.method = method  # after start() the one in use
         self.reason = ""  # why it was chosen
-        self._confine = confine
         self._groups: Groups
         self._rounds: Rounds
         self._launcher: Launcher
@@ -56,7 +56,7 @@ class ProcessTrees:
             self.method = self._groups.method
             to_undo.callback(self._groups.close)
             to_undo.callback(set_subreaper, set_subreaper(True))
-            self._rounds = Rounds()
+            self._rounds = Rounds(self._marker)
             await self._start_spawner()
             to_undo.push_async_callback(lambda: self._launcher.close())  # noqa: PLW0108 - it may be replaced
             to_undo.push_async_callback(self._rounds.close)
@@ -78,6 +78,7 @@ class ProcessTrees:
         tree = Tree(spec, group, meter, self._rounds)
         self._rounds.trees[spec.key] = tree
         self._launcher.launch(tree)
+        self._rounds.wake()
         try:
             await asyncio.shield(tree.done)
         except asyncio.CancelledError:
@@ -125,8 +126,8 @@ class ProcessTrees:
 
     async def _start_spawner(self) -> None:
         for left in reversed(range(_START_TRIES)):
-            launcher = Launcher(self._marker, self._spawner_lost)
-            self._rounds.spawner_pid = launcher.spawn(self._confine)  # at once, so that it is not taken for an orphan
+            launcher = Launcher(self._marker, self._spawner_lost, self._unwitnessed)
+            self._rounds.spawner_pid = launcher.spawn()  # at once, so that it is not taken for an orphan
             try:
                 await launcher.connect()
             except SiteError:
@@ -138,13 +139,48 @@ class ProcessTrees:
 
     def _spawner_lost(self) -> None:
         """Let running commands go on, since they are now our children; find the ends of others, or lose them."""
-        unborn = kill_attempt(self._marker)  # forked for commands that were not executed yet
-        for tree in list(self._rounds.trees.values()):
-            leader = None if tree.leader is None else read_process(tree.leader)
-            if leader is not None and leader.parent == os.getpid() and leader.pid not in unborn:
-                continue
-            if (end := read_end(tree.spec.end_file)) is not None:
-                tree.ended_unseen(end)
-            else:  # it was not executed yet, or it was reaped
-                kill_attempt(tree.spec.key)
-                tree.lost()
+        kill_forked(self._marker)
+        trees = list(self._rounds.trees.values())
+        unknown = [tree for tree in trees if not (_is_our_child(tree.witness) or _is_our_child(tree.leader))]
+        known = {tree.witness for tree in trees}
+        killed = {tree.spec.key: kill_attempt(tree.spec.key, self._marker) for tree in unknown}
+        give_up_s = time.monotonic() + _SETTLE_WITHIN_S
+        # Witnesses of commands whose start was not told: these may just be starting.
+        while (left := witnesses(self._marker) - known) and time.monotonic() < give_up_s:
+            wake(left)
+            for tree in unknown:
+                killed[tree.spec.key] |= kill_attempt(tree.spec.key, self._marker)
+        for tree in unknown:
+            _settle(tree, killed[tree.spec.key])
+
+    def _unwitnessed(self, tree: Tree) -> None:
+        """Let a command whose witness was killed go on as our child; if it is not known, find its end, or lose it."""
+        if tree.leader is None and (child := _child_of(tree.spec.key)):
+            tree.started(child, time.monotonic(), None)
+        elif tree.leader is None:
+            _settle(tree, kill_attempt(tree.spec.key, self._marker))
+        else:
+            tree.witness_ended()
+
+
+def _settle(tree: Tree, killed: set[int]) -> None:
+    """Tell a tree how its command ended, by the note that its witness left, if it was not these kills."""
+    end = read_end(tree.spec.end_file)
+    if end is None or (killed and end.status == signal.SIGKILL):
+        tree.lost()
+    else:
+        tree.ended_unseen(end)
+
+
+def _child_of(key: str) -> int | None:
+    """Return the first process of an attempt if it is a child of this one, since its witness was killed."""
+    myself = read_process(os.getpid())
+    children = children_lookup()(myself._replace(threads=1)) if myself is not None else []
+    found = [process for pid in children if (process := read_process(pid)) is not None and process.session == pid]
+    return next((process.pid for process in found if marker_of(process.pid) == key), None)
+
+
+def _is_our_child(pid: int | None) -> bool:
+    """Whether a process is a child of this one: a witness whose spawner has died, or a command whose witness has."""
+    process = None if pid is None else read_process(pid)
+    return process is not None and process.parent == os.getpid()

@@ -11,6 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from headway.workers.trees import spawner
+
 MARKER = "HEADWAY_ATTEMPT"  # the environment variable that marks the processes of an attempt
 
 _PROC = "/proc"
@@ -99,6 +101,19 @@ def marker_of(pid: int) -> str | None:
     """Return the key of the attempt that the process belongs to; None if its environment has no marker."""
     found = _MARKER_ENTRY.search(read_file(f"{_PROC}/{pid}/environ"))
     return os.fsdecode(found[1]) if found else None
+
+
+def is_witness(pid: int, marker: str) -> bool:
+    """Whether the process waits for the end of a command, for the spawner with this marker: see `spawner`.
+
+    A command may have a witness's name, but its environment has another marker or none.
+    """
+    return is_named_witness(pid) and marker_of(pid) == marker
+
+
+def is_named_witness(pid: int) -> bool:
+    """Whether the process has a witness's name. That is all to tell of one that has ended: its environment is gone."""
+    return read_file(f"{_PROC}/{pid}/comm").strip() == spawner.WITNESS
 
 
 def catches(pid: int, number: int) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import math
 import os
+import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -15,12 +17,13 @@ from msgspec import Struct, structs
 from headway.model.outcome import Ending, Measured, Quality, Usage
 from headway.model.resources import Resources
 from headway.workers.gpus.watching import GpuWatch
-from headway.workers.trees.end_note import NotedEnd, void_end
+from headway.workers.trees.end_note import NotedEnd, read_end, void_end
 from headway.workers.trees.group import Group, Sample, Totals
 from headway.workers.trees.meter import Meter
 from headway.workers.trees.orphans import Orphans
-from headway.workers.trees.processes import ChildrenOf, children_lookup, proportional_bytes
+from headway.workers.trees.processes import ChildrenOf, children_lookup, proportional_bytes, read_process
 from headway.workers.trees.slow_measurements import SlowMeasurement, SlowMeasurements, directory_bytes
+from headway.workers.trees.strays import wake, witnesses
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _FIRST_SAMPLE_S = 0.1
@@ -33,6 +36,8 @@ _STOPPED_S = 3.0  # if a sample is later than this, this process and its trees w
 _LONGEST_INTERVAL_S = 0.4  # so that a peak that lasts half a second is seen
 _SAMPLING_SHARE = 0.05  # of one core, which sampling may use unless the interval would exceed _LONGEST_INTERVAL_S
 _DISK_INTERVAL_S = 0.5
+_START_WITHIN_S = 1.0  # after this time, witnesses are woken: the command may have stopped its own at once
+_TELL_WITHIN_S = 60.0  # the longest that a witness takes to tell of an end
 _THREADS = 8  # for the slow measurements of all trees, which mostly wait for the kernel
 
 _log = logging.getLogger(__name__)
@@ -55,7 +60,7 @@ class CommandSpec(Struct, frozen=True):
     node_bytes: int = 0  # the memory that all commands may use together; 0: no limit
     without: tuple[str, ...] = ()  # variables of this process's environment that it must not have
     uses_gpus: bool = False  # what it uses of GPUs is measured
-    end_file: str = ""  # a file that does not exist yet, in which the end of its first process is noted
+    end_file: str = ""  # an empty file, whose name tells later how the first process ended (`end_note`)
 
 
 class CommandEnd(Struct, frozen=True):
@@ -84,8 +89,9 @@ class Tree:
         self.group = group
         self.requested_ticks = time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS_PER_S
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.due_s = math.inf  # when its next sample is due
+        self.due_s = time.monotonic() + _START_WITHIN_S  # when its next sample is due
         self.leader: int | None = None  # the first process
+        self.witness: int | None = None  # the process that waits for its end (`spawner`)
         self.status: int | None = None  # wait status of the first process
         self.launch_error = ""
         self.launch_errno = 0
@@ -103,10 +109,16 @@ class Tree:
         self._asked: set[int] = set()  # processes that got SIGTERM
         self._killing = False
         self._without_leader = False  # the first process has ended, or was never started
+        self._untold_s: float | None = None  # since when its end should have been told
         self._totals = Totals()
         self._sharing = SlowMeasurement(rounds.sharing, self._see_shared)
         self._disk = SlowMeasurement(rounds.disks, self._see_disk)
         self._gpus = rounds.gpus.follow() if spec.uses_gpus else None
+
+    @property
+    def awaits_start(self) -> bool:
+        """Whether it is not known yet if the first process was started."""
+        return self.leader is None and not self._without_leader
 
     @property
     def is_stopping(self) -> bool:
@@ -115,9 +127,10 @@ class Tree:
 
     # Replies of the spawner
 
-    def started(self, pid: int, at_s: float) -> None:
-        """Note the start of the first process."""
+    def started(self, pid: int, at_s: float, witness: int | None) -> None:
+        """Note the start of the first process, and which process will note its end, unless that was killed."""
         self.leader = pid
+        self.witness = witness
         self.started_s = at_s
         self._meter.begin(at_s)
         self.group.set_leader(pid)
@@ -166,8 +179,17 @@ class Tree:
 
     # Orphans
 
+    def witness_ended(self) -> None:
+        """Note the end of its witness before it told of an end: that was noted, or the first process is our child."""
+        if self._without_leader:
+            return
+        if (end := read_end(self.spec.end_file)) is not None:
+            self.ended_unseen(end)
+        elif self.leader is None or not _has_parent(self.leader, os.getpid()):  # it was stopped, or its folder is gone
+            self.lost()
+
     def reaped(self, pid: int, status: int, cpu_s: float, largest_bytes: int) -> None:
-        """Note the end of an orphan, or of the first process if the spawner died before it."""
+        """Note the end of an orphan, or of the first process if its witness died before it."""
         if pid == self.leader and not self._without_leader:
             self.ended(time.monotonic(), status, cpu_s, largest_bytes, alone=False)
         else:
@@ -177,6 +199,10 @@ class Tree:
 
     def sample(self, now_s: float, interval_s: float, children_of: ChildrenOf) -> None:
         """Measure the tree and enforce its limits; if it is being stopped, continue with that."""
+        if self.awaits_start:
+            self.due_s = now_s + _START_WITHIN_S
+            return
+        self._hurry_witness(now_s)
         sample = self.group.sample(children_of)
         self.held_bytes = sample.held_bytes if sample else 0
         if self._gpus is not None:
@@ -194,6 +220,8 @@ class Tree:
         """Note that its processes were stopped for some time, which counts neither as run time nor for its limits."""
         self._suspended_s += for_s
         self._deadline_s += for_s
+        if self._untold_s is not None:
+            self._untold_s += for_s
         if self._stopping_s is not None:
             self._stopping_s += for_s
 
@@ -243,6 +271,23 @@ class Tree:
         if memory is not None and self.stopped_for is not None:
             memory = Measured(memory.value, Quality.LOWER_BOUND)
         return structs.replace(usage, gpu_memory_bytes=memory, gpus_average=busy)
+
+    def _hurry_witness(self, now_s: float) -> None:
+        """Let a witness tell of an end: wake it and the spawner, which the command may have stopped by a signal.
+
+        A witness that still does not tell is killed: the first process is our child then.
+        """
+        leader = None if self.leader is None else read_process(self.leader)
+        if self.leader is None or self._without_leader or (leader is not None and not leader.dead):
+            return
+        if self._untold_s is None:
+            self._untold_s = now_s
+        wake({self._rounds.spawner_pid} - {0})
+        if leader is not None and leader.parent == self.witness:
+            wake({leader.parent})
+            if now_s - self._untold_s > _TELL_WITHIN_S:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(leader.parent, signal.SIGKILL)
 
     def _measure_slowly(self, now_s: float, sample: Sample) -> None:
         if self.spec.measured_directory is not None and self._stopping_s is None:
@@ -328,10 +373,17 @@ class Tree:
         self.done.set_result(None)
 
 
+def _has_parent(pid: int, parent: int) -> bool:
+    process = read_process(pid)
+    return process is not None and process.parent == parent
+
+
 class Rounds:
     """Owns the running trees, their orphans, and the groups that could not be removed at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, marker: str) -> None:
+        """`marker` is in the environment of the spawners and their witnesses."""
+        self._marker = marker
         self._loop = asyncio.get_running_loop()
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="headway-measure")
         self.sharing = SlowMeasurements(self._pool, least_interval_s=_SHORTEST_INTERVAL_S)
@@ -339,7 +391,7 @@ class Rounds:
         self.gpus = GpuWatch()
         self.trees: dict[str, Tree] = {}
         self.spawner_pid = 0
-        self.orphans = Orphans()
+        self.orphans = Orphans(marker)
         self._unremoved: list[Group] = []
         self._timer: asyncio.TimerHandle | None = None
         self._interval_s = _SHORTEST_INTERVAL_S
@@ -406,6 +458,8 @@ class Rounds:
         children = children_lookup()
         # Trees that are nearly due are sampled now, so that all trees share one timer.
         due = [tree for tree in self.trees.values() if tree.due_s <= now_s + self._interval_s / 4]
+        if any(tree.awaits_start for tree in due):
+            wake({self.spawner_pid, *witnesses(self._marker)} - {0})
         for tree in due:
             tree.sample(now_s, self._interval_s, children)
         self._protect_node(now_s)

@@ -1,0 +1,254 @@
+"""A run in a used directory gives what a run in a clean one would, whatever rows and files there were before."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests import kills
+from tests.end_to_end.project import Flow, wait_until
+
+SHEET = """
+name: samples
+tasks:
+  count:
+    each: samples.tsv
+    run: grep -c GATTACA {inputs} | sed 's/^/{sample} /' > {outputs}
+    inputs: "{reads}"
+    outputs: "counts/{sample}.txt"
+  total:
+    run: cat counts/*.txt > {outputs}
+    inputs: "counts/*.txt"
+    outputs: total.txt
+  listed:
+    run: cat counts/* > {outputs}
+    inputs: counts
+    outputs: listed.txt
+  auto:
+    run: cat counts/*.txt > auto.txt
+    inputs: auto
+    outputs: auto.txt
+"""
+
+
+def samples(directory: Path, names: list[str]) -> None:
+    (directory / "reads").mkdir(exist_ok=True)
+    for name in names:
+        (directory / f"reads/{name}.fa").write_text(">x\nGATTACA\n")
+    rows = [f"{name}\treads/{name}.fa" for name in names]
+    (directory / "samples.tsv").write_text("\n".join(["sample\treads", *rows]) + "\n")
+
+
+def merged(directory: Path) -> set[tuple[str, ...]]:
+    """The samples in each of the merged files; all of them must agree."""
+    texts = [(directory / name).read_text() for name in ("total.txt", "listed.txt", "auto.txt")]
+    return {tuple(sorted(line.split()[0] for line in text.splitlines())) for text in texts}
+
+
+def test_the_sheet_of_twelve(tmp_path: Path) -> None:
+    names = [f"s{number:02}" for number in range(12)]
+    samples(tmp_path, names)
+    flow = Flow(tmp_path, SHEET)
+    flow.headway("run")
+    assert merged(tmp_path) == {tuple(names)}
+    # A row is removed.
+    samples(tmp_path, names[1:])
+    foreseen = flow.headway("run", "-n").stdout
+    assert "1 file in counts/ was made by earlier runs and belongs to no task now" in foreseen
+    done = flow.headway("run").stdout
+    assert merged(tmp_path) == {tuple(names[1:])}
+    assert "`headway clean --orphans` deletes it" in done
+    # A sample is renamed.
+    samples(tmp_path, ["sX", *names[2:]])
+    flow.headway("run")
+    assert merged(tmp_path) == {tuple(sorted(["sX", *names[2:]]))}
+    # The row comes back: its result is still there.
+    samples(tmp_path, names[1:])
+    flow.headway("run")
+    assert merged(tmp_path) == {tuple(names[1:])}
+    assert {launch.task for launch in flow.launches()} == {"total", "listed", "auto"}
+    # What is listed is what is deleted, and nothing runs again.
+    assert [each["name"] for each in flow.json("clean", "--orphans", "-n")["found"]] == [
+        "counts/s00.txt",
+        "counts/sX.txt",
+    ]
+    flow.headway("clean", "--orphans", "--yes")
+    assert sorted(path.stem for path in (tmp_path / "counts").iterdir()) == names[1:]
+    flow.headway("run")
+    assert flow.launches() == []
+
+
+COHORT = """
+name: cohort
+config: {sheet: cohort.csv, minq: 20}
+samples: {sheet: "{sheet}"}
+tasks:
+  call:
+    each: samples
+    run: echo {sample} {minq} > {outputs}
+    outputs: "vcf/{sample}.vcf"
+  merge:
+    run: cat vcf/*.vcf > {outputs}
+    inputs: "vcf/*.vcf"
+    outputs: merged.vcf
+  joined:
+    run: cat {inputs} > {outputs}
+    inputs: [{from: call}]
+    outputs: joined.vcf
+"""
+
+
+def test_the_cohort_of_a_hundred_and_its_pilot(tmp_path: Path) -> None:
+    names = [f"P{number:03}" for number in range(100)]
+    (tmp_path / "cohort.csv").write_text("\n".join(["sample", *names]))
+    (tmp_path / "pilot.csv").write_text("\n".join(["sample", *names[:4]]))
+    flow = Flow(tmp_path, COHORT)
+    flow.headway("run")
+    flow.headway("run", "--set", "sheet=pilot.csv", "--set", "minq=30")
+    pilot = "".join(f"{name} 30\n" for name in names[:4])
+    assert (tmp_path / "merged.vcf").read_text() == (tmp_path / "joined.vcf").read_text() == pilot
+    flow.headway("run")  # the cohort again: 96 results are still right
+    cohort = "".join(f"{name} 20\n" for name in names)
+    assert (tmp_path / "merged.vcf").read_text() == (tmp_path / "joined.vcf").read_text() == cohort
+    assert len(flow.reused()) == 96
+
+
+def test_a_file_of_the_user_is_no_orphan_although_its_name_is_that_of_one(tmp_path: Path) -> None:
+    samples(tmp_path, ["a", "b"])
+    flow = Flow(tmp_path, SHEET)
+    flow.headway("run")
+    samples(tmp_path, ["a"])
+    (tmp_path / "counts/b.txt").write_text("mine\n")
+    (tmp_path / "counts/c.txt").write_text("mine\n")
+    flow.headway("run")
+    assert merged(tmp_path) == {("a", "mine", "mine")}
+    assert flow.json("clean", "--orphans", "-n")["found"] == []
+
+
+def test_a_renamed_workflow_file_leaves_no_orphans_in_the_results(tmp_path: Path) -> None:
+    samples(tmp_path, ["a", "b"])
+    flow = Flow(tmp_path, SHEET)
+    flow.headway("run")
+    samples(tmp_path, ["a"])
+    (tmp_path / "workflow.yaml").rename(tmp_path / "renamed.yaml")
+    flow.headway("run", "renamed.yaml")
+    assert merged(tmp_path) == {("a",)}
+
+
+def test_a_second_workflow_reads_what_the_first_one_makes(tmp_path: Path) -> None:
+    samples(tmp_path, ["a", "b"])
+    flow = Flow(tmp_path, SHEET)
+    flow.headway("run")
+    lines = "name: second\ntasks:\n  n: {run: 'cat counts/*.txt | wc -l > n', inputs: 'counts/*.txt', outputs: n}\n"
+    (tmp_path / "second.yaml").write_text(lines)
+    flow.headway("run", "second.yaml")
+    assert (tmp_path / "n").read_text().strip() == "2"
+    samples(tmp_path, ["a"])
+    flow.headway("run")
+    flow.headway("run", "second.yaml")
+    assert (tmp_path / "n").read_text().strip() == "1"
+
+
+def test_contents_count_and_not_clocks(tmp_path: Path) -> None:
+    names = [f"s{number}" for number in range(6)]
+    (tmp_path / "flow").mkdir()
+    samples(tmp_path / "flow", names)
+    flow = Flow(tmp_path / "flow", SHEET)
+    flow.headway("run")
+    for path in (tmp_path / "flow/counts").iterdir():
+        path.touch()
+    (tmp_path / "flow/total.txt").touch()
+    flow.headway("run")
+    assert flow.launches() == []
+    shutil.copytree(tmp_path / "flow", tmp_path / "copy", copy_function=shutil.copyfile)  # new times
+    copy = Flow(tmp_path / "copy", SHEET)
+    copy.headway("run")
+    assert copy.launches() == []
+    text = (tmp_path / "copy/counts/s3.txt").read_text()
+    (tmp_path / "copy/counts/s3.txt").write_text(text.swapcase())  # of the same size
+    copy.headway("run")
+    assert {launch.task for launch in copy.launches()} == {"count[s3]"}
+    assert merged(tmp_path / "copy") == {tuple(names)}
+
+
+def test_a_former_directory_and_an_output_that_was_renamed(tmp_path: Path) -> None:
+    first = """
+    name: w
+    tasks:
+      make: {run: "mkdir out; echo 1 > out/a.txt; echo 2 > out/b.txt", outputs: out}
+      extra: {run: "echo 9 > extra.txt", outputs: extra.txt}
+      all: {run: "cat out/*.txt *.txt > sum", inputs: ["out/*.txt", "*.txt"], outputs: sum}
+    """
+    second = first.replace("mkdir out; echo 1 > out/a.txt; echo 2 > out/b.txt", "mkdir -p out; echo 1 > out/a.txt")
+    second = second.replace("outputs: out}", "outputs: out/a.txt}").replace("extra.txt", "other.txt")
+    flow = Flow(tmp_path, first)
+    flow.headway("run")
+    assert (tmp_path / "sum").read_text() == "1\n2\n9\n"
+    flow.write(second)
+    flow.headway("run")
+    assert (tmp_path / "sum").read_text() == "1\n9\n"
+
+
+@pytest.mark.parametrize("pattern", ["reads/{sample}.fa", "{sample}.fa"])
+def test_no_task_is_made_of_an_orphan(tmp_path: Path, pattern: str) -> None:
+    folder = str(Path(pattern).parent)
+    maker = f"name: w\ntasks:\n  made: {{run: 'echo 1 > {folder}/made.fa', outputs: '{folder}/made.fa'}}\n"
+    each = (
+        f"name: w\ntasks:\n  t: {{each: '{pattern}', run: 'echo {{sample}} > o_{{sample}}', outputs: 'o_{{sample}}'}}\n"
+    )
+    flow = Flow(tmp_path, maker)
+    flow.headway("run")
+    (tmp_path / folder / "mine.fa").write_text("2")
+    flow.write(each)
+    flow.headway("run")
+    assert [launch.task for launch in flow.launches()] == ["t[mine]"]
+
+
+def test_a_pattern_that_fits_orphans_only_says_so(tmp_path: Path) -> None:
+    maker = "name: calls\ntasks:\n  call: {each: {q: [a, b]}, run: 'echo {q} > {outputs}', outputs: 'vcf/{q}.a'}\n"
+    flow = Flow(tmp_path, "name: w\ntasks:\n  t: {each: 'vcf/{q}.a', run: 'echo {q} > {outputs}', outputs: 'o/{q}'}\n")
+    (tmp_path / "calls.yaml").write_text(maker)
+    flow.headway("run", "calls.yaml")
+    flow.headway("run")
+    (tmp_path / "calls.yaml").rename(tmp_path / "variants.yaml")
+    said = " ".join(flow.headway("run", code=2).stderr.split())
+    assert "no file fits 'vcf/{q}.a'" in said
+    assert "2 files that fit were made by earlier runs, and no workflow file here makes them now" in said
+    assert "run the workflow file that makes them, also if it was renamed, or copy them to other names" in said
+    flow.headway("run", "variants.yaml")
+    flow.headway("run")
+    assert sorted(path.name for path in (tmp_path / "o").iterdir()) == ["a", "b"]
+
+
+def test_a_file_of_an_earlier_run_gives_way_to_a_directory(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, "name: w\ntasks:\n  make: {run: echo 1 > out, outputs: out}\n")
+    flow.headway("run")
+    flow.write("name: w\ntasks:\n  make: {run: echo 2 > out/a, outputs: out/a}\n")
+    assert "out, which an earlier run made, is deleted" in flow.headway("run").stderr
+    assert (tmp_path / "out/a").read_text() == "2\n"
+    shutil.rmtree(tmp_path / "out")
+    (tmp_path / "out").write_text("mine")
+    assert "tasks make files in 'out', which is a file" in flow.headway("run", code=2).stderr
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_an_input_is_changed_and_changed_back_while_the_manager_is_dead(tmp_path: Path) -> None:
+    """The command has read the changed file, and no manager saw that: its result must not count."""
+    gate = tmp_path / "gate"
+    command = f"while [ ! -e {gate} ]; do sleep 0.05; done; cat in.txt > out.txt"
+    flow = Flow(tmp_path, f"name: w\ntasks: {{copy: {{run: '{command}', inputs: in.txt, outputs: out.txt}}}}")
+    (tmp_path / "in.txt").write_text("right")
+    manager = flow.start("run")
+    wait_until(lambda: list(tmp_path.glob(".headway/runs/1/tasks/copy/1/work")))
+    manager.kill()
+    manager.communicate()
+    kills.add()
+    (tmp_path / "in.txt").write_text("wrong")
+    gate.touch()
+    wait_until(lambda: list(tmp_path.glob(".headway/runs/1/tasks/copy/1/result.json")))
+    (tmp_path / "in.txt").write_text("right")
+    flow.headway("cancel")
+    flow.headway("run")
+    assert (tmp_path / "out.txt").read_text() == "right"
