@@ -151,7 +151,7 @@ def test_several_lines_are_kept() -> None:
         ("awk '{print}' {part}", "awk '{print}' aa"),
         ("awk '{print {part}}'", "awk '{print aa}'"),
         ("awk '{{part}; print}'", "awk '{aa; print}'"),
-        ("echo {a,b} {other} { part } {}", "echo {a,b} {other} { part } {}"),
+        ("echo {a,b} {other} { other } {}", "echo {a,b} {other} { other } {}"),
         ("printf '%s %d%%' {part}", "printf '%s %d%%' aa"),
         ("echo {PART} {part.x}", "echo {PART} {part.x}"),
     ],

@@ -48,8 +48,8 @@ def complaint(tasks: str, values: str = "", **given: Any) -> str:
         ("run: 'cat {inputs}', inputs: ['[$(touch x)]*']", "cat '[$(touch x)]'*"),
         ("run: 'cat {inputs}', inputs: [\"it's\", '$x', '{task}']", """cat 'it'"'"'s' '$x' '{task}'"""),
         (
-            "run: 'echo ${inputs} {{inputs}} { inputs }', inputs: a",
-            "echo ${inputs} {{inputs}} { inputs }",
+            "run: 'echo ${inputs} {{inputs}} $ { inputs; }', inputs: a",
+            "echo ${inputs} {{inputs}} $ { inputs; }",
         ),
         ("run: 'echo {task} {cores} {memory_mb}'", "echo t {cores} {memory_mb}"),
         ("run: 'print(f\"{inputs} {task}\")', shell: python3", 'print(f"{inputs} {task}")'),
