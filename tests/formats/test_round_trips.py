@@ -16,7 +16,7 @@ from headway.model.instance import Instance
 from headway.model.task import Task
 from headway.model.workflow import Workflow
 from tests.formats.instances import content, instances, workflows
-from tests.formats.test_workflow_schema import VALIDATOR
+from tests.formats.test_workflow_schema import validator
 
 
 @given(workflows())
@@ -48,7 +48,7 @@ def test_ids_in_wfformat_have_only_the_characters_that_its_schema_allows(instanc
 @given(workflows())
 def test_pyyaml_reads_the_same_texts_and_the_schema_holds(workflow: Workflow) -> None:
     document = yaml.safe_load(headway_yaml(workflow))
-    assert not [error.message for error in VALIDATOR.iter_errors(document)]
+    assert not [error.message for error in validator().iter_errors(document)]
     for task in workflow:
         entry = document["tasks"][task.id]
         assert entry.get("run", "") == task.command

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,13 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 
 from headway.formats.headway_yaml import TASK_KEYS, WORKFLOW_KEYS, parse_workflow, read_workflow
 from headway.formats.hints import RESOURCE_KEYS
 from headway.model.errors import HeadwayError
 
 REPOSITORY = Path(__file__).parents[2]
+pytestmark = pytest.mark.xdist_group("JSON schema")
 
 
 def schema() -> dict[str, Any]:
@@ -26,7 +27,12 @@ def schema() -> dict[str, Any]:
     return msgspec.json.decode(text, type=dict[str, Any])
 
 
-VALIDATOR = Draft202012Validator(schema())
+@cache
+def validator() -> Any:
+    from jsonschema import Draft202012Validator  # takes seconds: only the worker that runs these tests pays
+
+    Draft202012Validator.check_schema(schema())
+    return Draft202012Validator(schema())
 
 
 def documented() -> list[str]:
@@ -40,7 +46,7 @@ def shipped() -> list[Path]:
 
 
 def test_the_schema_is_valid() -> None:
-    Draft202012Validator.check_schema(schema())
+    assert validator().META_SCHEMA["$schema"] == schema()["$schema"]
     assert schema()["$schema"] == "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -61,12 +67,12 @@ def test_every_key_is_explained() -> None:
 
 @pytest.mark.parametrize("text", documented())
 def test_the_documentations_examples_are_valid(text: str) -> None:
-    assert not [error.message for error in VALIDATOR.iter_errors(yaml.safe_load(text))]
+    assert not [error.message for error in validator().iter_errors(yaml.safe_load(text))]
 
 
 @pytest.mark.parametrize("path", shipped(), ids=lambda path: path.parent.name)
 def test_the_shipped_examples_are_valid_and_read(path: Path) -> None:
-    assert not [error.message for error in VALIDATOR.iter_errors(yaml.safe_load(path.read_bytes()))]
+    assert not [error.message for error in validator().iter_errors(yaml.safe_load(path.read_bytes()))]
     assert len(read_workflow(path)) >= 1
 
 
@@ -127,7 +133,7 @@ def test_there_are_examples_for_every_key() -> None:
 )
 def test_both_refuse(keys: dict[str, Any]) -> None:
     document = {"name": "w", "tasks": {"t": keys}}
-    assert not VALIDATOR.is_valid(document)
+    assert not validator().is_valid(document)
     with pytest.raises(HeadwayError):
         parse_workflow(yaml.safe_dump(document).encode())
 
@@ -135,7 +141,7 @@ def test_both_refuse(keys: dict[str, Any]) -> None:
 @pytest.mark.parametrize("config", [[], {"a": {}}, {"a": []}, {"a-b": 1}, {"a": None}])
 def test_both_refuse_the_config(config: Any) -> None:
     document = {"name": "w", "config": config, "tasks": {"t": {"run": "x"}}}
-    assert not VALIDATOR.is_valid(document)
+    assert not validator().is_valid(document)
     with pytest.raises(HeadwayError):
         parse_workflow(yaml.safe_dump(document).encode())
 
@@ -143,7 +149,7 @@ def test_both_refuse_the_config(config: Any) -> None:
 @pytest.mark.parametrize("name", ["-t", "a[b", "a]", "", " ", "a\tb", "a\u2028b", "n" * 201])
 def test_both_refuse_the_name(name: str) -> None:
     document = {"name": "w", "tasks": {name: {"run": "x"}}}
-    assert not VALIDATOR.is_valid(document)
+    assert not validator().is_valid(document)
     with pytest.raises(HeadwayError):
         parse_workflow(yaml.safe_dump(document).encode())
 
@@ -187,5 +193,5 @@ TASK = st.fixed_dictionaries(
 @given(st.dictionaries(WORD, TASK, min_size=1, max_size=4))
 def test_both_accept(tasks: dict[str, Any]) -> None:
     document = {"name": "w", "config": {"number": 2, "words": ["x", "y"]}, "tasks": tasks}
-    assert not [error.message for error in VALIDATOR.iter_errors(document)]
+    assert not [error.message for error in validator().iter_errors(document)]
     assert {task.category for task in parse_workflow(yaml.safe_dump(document).encode())} == set(tasks)
