@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.project import Flow
+from tests.end_to_end.project import Flow, wait_until
 from tests.end_to_end.test_plugins import PLUGIN
 
 WORKFLOW = "name: b\ntasks:\n  a:\n    run: echo made >> log; echo made > out\n    outputs: [out]\n"
@@ -98,6 +98,7 @@ def test_files_of_earlier_runs_are_known_although_the_newest_journal_is_damaged(
 def test_without_an_earlier_run_the_user_decides(tmp_path: Path, way: str) -> None:
     flow = Flow(tmp_path, WORKFLOW)
     flow.headway("run")
+    wait_until(lambda: flow.supervisor() is None)
     DAMAGE[way](tmp_path / ".headway/runs/1/journal.db")
     said = flow.headway("run", code=3).stderr
     assert "runs/1/journal.db" in said and "headway run --again" in said

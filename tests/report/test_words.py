@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway.report.words import amount, count, harmless, held, share, stopwatch
+from headway.report.words import amount, clock, count, harmless, held, moment, share, stopwatch
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,8 @@ def test_counts() -> None:
 def test_terminal_escape_sequences_are_removed() -> None:
     wild = "\x1b[31mred\x1b[0m \x1b]0;title\x07 a\tb \x1b[2J\x07 ü\x9b5m\x00"
     assert harmless(wild) == "red  a    b  ü5m"
+
+
+@pytest.mark.parametrize("at", [1e300, -1e300, float("nan"), float("inf")])
+def test_a_time_that_no_calendar_has_is_no_fault(at: float) -> None:
+    assert (clock(at), moment(at)) == ("an unknown time",) * 2

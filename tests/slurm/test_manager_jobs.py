@@ -34,6 +34,7 @@ SPEEDS = (4, 15)  # of the clock: on a busy machine slower, so that a manager ha
 STARTS = 25  # commands that start one after the other while a manager's job lasts
 STEP_S = 120
 LONG, SHORT = 10, 3  # steps of a workflow: 20 minutes, 6 minutes
+STEPS = {"long": LONG, "next one waits": 7}  # 14 minutes: the next manager is submitted after 12, and ten are left
 MANAGER_S = 300
 # The next manager's job is submitted after half of the time: 10 s on a machine with nothing else to do.
 IN_JOBS = ("--manager", "job", "--manager-time", f"{MANAGER_S}s", "--log-level", "info")
@@ -44,7 +45,7 @@ exec {sbatch} "$@"
 """
 OPTIONS = {
     "dask": ("--lines", "dask"),
-    "next one waits": ("--manager-time", "10m", "--manager-partition", "managers"),
+    "next one waits": ("--manager-time", "24m", "--manager-partition", "managers"),
 }
 AT_SBATCH = {"before-sbatch": "", "after-sbatch": '{sbatch} "$@" > /dev/null;'}
 SOME_POINTS = ("successor-submitted", "leaving")
@@ -134,8 +135,7 @@ def run_all(names: Sequence[str], parent: Path) -> Iterator[dict[str, ManagedFlo
         for name in names:
             directory = parent / name
             directory.mkdir()
-            steps = LONG if name == "long" else SHORT
-            flow = flows[name] = ManagedFlow(lab, directory, steps, **_killing(name, directory, lab))
+            flow = flows[name] = ManagedFlow(lab, directory, STEPS.get(name, SHORT), **_killing(name, directory, lab))
             begun[name] = flow.begin_in_job(*OPTIONS.get(name, ()))
             if name == "next one waits":
                 flow.await_end(begun[name])

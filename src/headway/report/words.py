@@ -51,12 +51,20 @@ def count(number: int, noun: str) -> str:
 
 def clock(at: float) -> str:
     """The local time of day: `14:05:09`."""
-    return time.strftime("%H:%M:%S", time.localtime(at))
+    return _local("%H:%M:%S", at)
 
 
 def moment(at: float) -> str:
     """The local date and time: `2024-03-01 14:05:09`."""
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+    return _local("%Y-%m-%d %H:%M:%S", at)
+
+
+def _local(form: str, at: float) -> str:
+    """The local time in a form; a time that no calendar has, as a damaged journal may hold, is `an unknown time`."""
+    try:
+        return time.strftime(form, time.localtime(at))
+    except (OverflowError, OSError, ValueError):
+        return "an unknown time"
 
 
 def stopwatch(seconds: float) -> str:

@@ -94,7 +94,7 @@ class Supervisor:
 
     async def _serve_manager(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection. Messages go to the newest one only: the manager of an older one is gone."""
-        self._manager = writer
+        self._manager, loop = writer, asyncio.get_running_loop()
         silent_s = 0.0  # how long it was silent before its connection ended
         _log.info("a manager connected; %d outcomes are not acknowledged", len(self._unacknowledged))
         about = (self._settings.node, os.getpid(), self._trees.method, self._trees.reason)
@@ -116,7 +116,7 @@ class Supervisor:
             writer.close()
             if self._manager is writer:
                 self._manager = None
-                self._note_activity(asyncio.get_running_loop().time() - silent_s)
+                self._note_activity(loop.time() - silent_s)
 
     def _send(self, message: protocol.Message) -> None:
         if self._manager is not None and not self._manager.is_closing():
