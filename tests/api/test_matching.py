@@ -72,6 +72,7 @@ def test_values_of_columns(only: list[str], ids: list[str]) -> None:
         ([], ["=s1"], "'=s1' is not a column with a value"),
         ([], ["sample=s1", "tissue=liver"], "no task has sample=s1 and tissue=liver"),
         (["merge"], ["sample=s1"], "merge has no task with sample=s1"),
+        (["x*"], [], "no task is called 'x*': no task fits this pattern; there are"),
         (["cal[s1]"], ["sample=s1"], "no task is called 'cal[s1]'; did you mean 'call[s1]'"),
     ],
 )

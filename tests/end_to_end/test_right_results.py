@@ -252,3 +252,173 @@ def test_an_input_is_changed_and_changed_back_while_the_manager_is_dead(tmp_path
     flow.headway("cancel")
     flow.headway("run")
     assert (tmp_path / "out.txt").read_text() == "right"
+
+
+def test_no_task_is_made_of_an_orphan_beside_what_a_task_makes(tmp_path: Path) -> None:
+    """Rows were removed of the entry whose files another one has tasks for, in two levels, and with a temporary one."""
+    text = """
+    name: w
+    samples: samples.tsv
+    tasks:
+      split: {each: samples, run: "echo {sample} > {outputs}", outputs: "p/{sample}.txt"}
+      part:
+        each: {files: "p/{x}.txt", from: split}
+        run: "cat p/{x}.txt > {outputs}"
+        inputs: "p/{x}.txt"
+        temp: "q/{x}.txt"
+      again:
+        each: {files: "q/{y}.txt", from: part}
+        run: "cat q/{y}.txt > {outputs}"
+        inputs: "q/{y}.txt"
+        outputs: "r/{y}.txt"
+      all: {run: "cat {inputs} > all", inputs: [{from: again}], outputs: all}
+    """
+    samples(tmp_path, ["a", "b", "c"])
+    flow = Flow(tmp_path, text)
+    flow.headway("run")
+    assert (tmp_path / "all").read_text() == "a\nb\nc\n"
+    samples(tmp_path, ["a", "c"])
+    (tmp_path / "p/mine.txt").write_text("mine\n")
+    assert "part[b]" not in flow.headway("run", "-n", "--json").stdout
+    flow.headway("run")
+    assert (tmp_path / "all").read_text() == "a\nc\nmine\n"
+
+
+CALLS = """
+name: calls
+tasks:
+  call: {each: {s: [S]}, run: "echo WORD {s} > {outputs}", outputs: "FOLDER/{s}.txt"}
+  merge: {run: "cat {inputs} > {outputs}", inputs: [PATTERNS], outputs: FOLDER.all}
+"""
+
+
+def calls(samples: str, folder: str, patterns: str, word: str = "x") -> str:
+    text = CALLS.replace("[S]", f"[{samples}]").replace("FOLDER", folder)
+    return text.replace("PATTERNS", patterns).replace("WORD", word)
+
+
+def test_two_workflow_files_may_have_tasks_of_the_same_names(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, calls("a, b, c", "results", "results/*.txt"))
+    (tmp_path / "pilot.yaml").write_text(calls("a", "pilot", "pilot/*.txt, results/*.txt"))
+    flow.headway("run")
+    flow.headway("run", "pilot.yaml")
+    assert (tmp_path / "pilot.all").read_text() == "x a\nx a\nx b\nx c\n"
+    assert flow.json("clean", "--orphans", "-n")["found"] == []
+    flow.headway("run")
+    assert flow.launches() == []
+    flow.headway("run", "pilot.yaml")
+    assert flow.launches() == []
+    # A row of the first is removed: its result belongs to no task, and the second one's of that name are not touched.
+    flow.write(calls("a, b", "results", "results/*.txt"))
+    flow.headway("run")
+    assert (tmp_path / "results.all").read_text() == "x a\nx b\n"
+    assert [each["name"] for each in flow.json("clean", "--orphans", "-n")["found"]] == ["results/c.txt"]
+    flow.headway("run", "pilot.yaml")
+    assert (tmp_path / "pilot.all").read_text() == "x a\nx a\nx b\n"
+
+
+def test_rows_may_be_files_that_a_task_of_the_same_name_makes_in_another_workflow(tmp_path: Path) -> None:
+    flow = Flow(
+        tmp_path, "name: p\ntasks:\n  get: {each: {s: [a]}, run: 'echo {s} > {outputs}', outputs: 'reads/{s}'}\n"
+    )
+    main = """
+    name: m
+    tasks:
+      get: {each: "reads/{s}", run: "cat {inputs} > {outputs}", inputs: "reads/{s}", outputs: "o/{s}"}
+    """
+    (tmp_path / "main.yaml").write_text(main)
+    flow.headway("run")
+    for _ in range(2):
+        flow.headway("run", "main.yaml")
+        assert (tmp_path / "o/a").read_text() == "a\n"
+
+
+def test_a_copy_of_a_workflow_file_uses_the_results_of_the_first(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, calls("a, b", "results", "results/*.txt"))
+    flow.headway("run")
+    (tmp_path / "copy.yaml").write_text(calls("a, b", "results", "results/*.txt"))
+    flow.headway("run", "copy.yaml")
+    assert flow.launches() == []
+    (tmp_path / "copy.yaml").write_text(calls("a", "results", "results/*.txt", "y"))
+    flow.headway("run", "copy.yaml")
+    assert (tmp_path / "results.all").read_text() == "y a\n"
+    flow.headway("run")
+    assert (tmp_path / "results.all").read_text() == "x a\nx b\n"
+    assert {launch.task for launch in flow.launches()} == {"call[a]", "merge"}
+
+
+def test_a_file_with_what_a_run_before_the_last_one_wrote_is_ours(tmp_path: Path) -> None:
+    """As after `git checkout` of results, or from a backup."""
+    flow = Flow(tmp_path, calls("a, b", "results", "results/*.txt"))
+    flow.headway("run")
+    before = (tmp_path / "results/b.txt").read_text()
+    flow.write(calls("a, b", "results", "results/*.txt", "y"))
+    flow.headway("run")
+    (tmp_path / "results/b.txt").write_text(before)
+    flow.write(calls("a", "results", "results/*.txt", "y"))
+    flow.headway("run")
+    assert (tmp_path / "results.all").read_text() == "y a\n"
+    assert [each["name"] for each in flow.json("clean", "--orphans", "-n")["found"]] == ["results/b.txt"]
+    (tmp_path / "results/b.txt").write_text("mine\n")
+    flow.headway("run")
+    assert (tmp_path / "results.all").read_text() == "y a\nmine\n"
+
+
+def test_a_sandbox_shows_no_file_that_a_pattern_leaves_out(tmp_path: Path) -> None:
+    """`{inputs}` holds the pattern, and the shell finds the files in the sandbox."""
+    flow = Flow(tmp_path, calls("a", "results", "results/*.txt"))
+    (tmp_path / "other.yaml").write_text("name: o\ntasks: {t: {run: 'echo o > {outputs}', outputs: results/o.txt}}\n")
+    flow.headway("run", "other.yaml")
+    flow.headway("run")
+    assert (tmp_path / "results.all").read_text() == "x a\n"
+
+
+IN_PLACE = """
+name: w
+tasks:
+  make:
+    run: "mkdir -p out/deep; LINK; for w in WORDS; do echo $w >> out/$w; echo $w > out/deep/$w; done"
+    outputs: out
+    sandbox: false
+  all: {run: "cat out/[a-z] out/mine out/deep/* > {outputs}", inputs: out, outputs: all}
+"""
+
+
+def test_a_directory_that_is_written_in_place_loses_what_its_task_made_before(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/mine").write_text("mine\n")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/kept").write_text("kept\n")
+    flow = Flow(tmp_path, IN_PLACE.replace("WORDS", "a b").replace("LINK", "ln -s ../elsewhere out/link"))
+    flow.headway("run")
+    (tmp_path / "out/b").write_text("changed\n")
+    flow.write(IN_PLACE.replace("WORDS", "c").replace("LINK", "true"))
+    flow.headway("run")
+    assert (tmp_path / "all").read_text() == "changed\nc\nmine\nc\n"
+    assert (tmp_path / "elsewhere/kept").read_text() == "kept\n"
+    assert not (tmp_path / "out/link").exists()
+
+
+def test_a_directory_of_earlier_runs_gives_way_to_a_file(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, "name: w\ntasks:\n  make: {run: 'echo 1 > {outputs}', outputs: c/x/y}\n")
+    flow.headway("run")
+    flow.write("name: w\ntasks:\n  make: {run: 'echo 2 > {outputs}', outputs: c/x}\n")
+    assert "c/x, with files of earlier runs only, is deleted" in flow.headway("run").stderr
+    assert (tmp_path / "c/x").read_text() == "2\n"
+    flow.headway("run")
+    assert flow.launches() == []
+    (tmp_path / "c/x").unlink()
+    (tmp_path / "c/x").mkdir()
+    (tmp_path / "c/x/mine").write_text("mine")
+    assert "c/x" in flow.headway("run", code=1).stdout
+    assert (tmp_path / "c/x/mine").read_text() == "mine"
+
+
+def test_a_directory_that_is_empty_without_orphans_goes_with_them(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, "name: w\ntasks:\n  make: {run: 'echo 1 > {outputs}', outputs: c/x/y}\n")
+    flow.headway("run")
+    (tmp_path / "c/mine").write_text("mine")
+    flow.write("name: w\ntasks:\n  other: {run: 'echo 2 > {outputs}', outputs: d}\n")
+    flow.headway("run")
+    flow.headway("clean", "--orphans", "--yes")
+    assert [path.name for path in (tmp_path / "c").iterdir()] == ["mine"]

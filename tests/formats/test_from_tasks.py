@@ -190,3 +190,35 @@ def test_entries_in_a_circle_are_refused(place: Path) -> None:
       b: {run: b, inputs: {from: a}, outputs: x}
     """
     assert "wait for each other in a circle: a, b" in complaint(text, place)
+
+
+@pytest.mark.parametrize("each", ["{sheet: './{name}.tsv', from: make}", "samples"])
+def test_a_sheet_that_a_task_makes_is_not_temporary(each: str, place: Path) -> None:
+    """The next run would not know which tasks there are."""
+    text = f"""
+    name: w
+    config: {{name: r}}
+    samples: {{sheet: r.tsv, from: make}}
+    tasks:
+      make: {{run: x, temp: r.tsv}}
+      t: {{each: {each}, run: x}}
+      n: {{run: x, inputs: r.tsv, outputs: n}}
+    """
+    said = complaint(text, place)
+    assert "r.tsv' in 'each' of task 't' is temporary; list it under 'outputs' of task 'make', not under 'temp'" in said
+
+
+def test_temporary_files_count_although_they_are_gone(place: Path) -> None:
+    text = """
+    name: w
+    tasks:
+      make: {each: {s: [a, b]}, run: x, temp: "p/{s}.txt"}
+      t: {each: {files: "p/{x}.txt", from: make}, run: x, inputs: "p/{x}.txt", outputs: "o/{x}"}
+    """
+    flow = parse(text, place)
+    (place / "p").mkdir()
+    for name in ("a", "old"):
+        (place / f"p/{name}.txt").touch()
+    gone = ["p/a.txt", "p/b.txt", "q/c.txt"]
+    tasks = expand_block(flow.deferred, "t", flow, place, lambda path: path == "p/old.txt", gone)
+    assert [task.id for task in tasks] == ["t[a]", "t[b]"]

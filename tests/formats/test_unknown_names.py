@@ -61,6 +61,7 @@ def run(command: str) -> Workflow:
         ("x=$(cat {smaple}.txt | wc -l)", "smaple", "sample"),
         ("cat <<EOF\n{print}\nEOF\ncat {smaple}", "smaple", "sample"),
         ("ls {smaple} | parallel wc {}", "smaple", "sample"),
+        ("cat nextflow/{smaple}.txt", "smaple", "sample"),
         ("tool >{smaple}.txt 2>{log}", "smaple", "sample"),
         ("echo {sample}{prat}", "prat", "part"),
     ],

@@ -10,9 +10,10 @@ from unittest import mock
 
 from msgspec import structs
 
-from headway.drivers import digests, earlier_runs, inputs, recovery, runs
+from headway.drivers import digests, earlier_runs, inputs, recovery, runs, strays
 from headway.drivers.inputs import InputReader
 from headway.drivers.strays import Strays
+from headway.engine.engine import Engine
 from headway.journal import results
 from headway.model import records
 from headway.model.outcome import Ending, Stamp
@@ -45,12 +46,12 @@ def _in_any_order(self: Fingerprint, earlier: Fingerprint, *words: Any) -> list[
     return _CHANGES(structs.replace(self, inputs=as_before), earlier, *words)
 
 
-def _dated_alike(self: InputReader, path: str, now: Stamp, before: Any) -> Stamp:
+def _dated_alike(self: InputReader, path: str, task: Any, now: Stamp, before: Any) -> Stamp:
     """Do not read an output that has the size and the date of the earlier result."""
     known = before.get(path)
     if known is not None and (now.size_bytes, now.modified_ns) == (known.size_bytes, known.modified_ns):
         return known
-    return _MADE(self, path, now, before)
+    return _MADE(self, path, task, now, before)
 
 
 def _nothing_missing(self: InputReader, *words: Any) -> InputsRead:
@@ -84,7 +85,11 @@ def _failures_as_successes(journal: _Records) -> Iterator[Event | Decision]:
 
 
 def _without_former(journal: _Records) -> results.Earlier:
-    return _EARLIER(journal)._replace(former={})
+    return structs.replace(_EARLIER(journal), former={})
+
+
+def _without_older(journal: _Records) -> results.Earlier:
+    return structs.replace(_EARLIER(journal), older={})
 
 
 def _kept_digests(self: Any, record: Event | Decision) -> None:
@@ -118,6 +123,11 @@ BROKEN: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "a result counts after a newer one of its task": _earlier(_without_later_results),
     "a failure counts as a result": _earlier(_failures_as_successes),
     "files of tasks without a result are forgotten": _patched(earlier_runs, "earlier_in", _without_former),
+    "what a file held before its newest content is forgotten": _patched(earlier_runs, "earlier_in", _without_older),
+    "results of other workflow files are this one's": _patched(strays._Owners, "__call__", lambda *_: False),
+    "tasks are made of files of former tasks": _patched(Strays, "hides", lambda *_: False),
+    "no tasks are made of temporary files that are gone": _patched(Engine, "temporary_for", lambda *_: {}),
+    "sandboxes show what other workflow files make": _patched(Strays, "left_out_by", lambda *_: []),
     "patterns match files of former tasks": _patched(Strays, "without", lambda self, found, pattern: list(found)),
     "directories show files of former tasks": _patched(Strays, "contains", lambda *_: False),
     "a file of the same size has the same content": _patched(

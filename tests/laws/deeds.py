@@ -16,6 +16,7 @@ from msgspec import Struct, structs
 
 from headway.formats.headway_yaml import read_workflow
 from headway.model.errors import HeadwayError
+from headway.model.workflow import folders_above
 from tests.laws import oracle
 from tests.laws.flows import (
     EACHES,
@@ -75,6 +76,7 @@ class User:
         # an output that is changed while its command writes it in place is what the command has made.
         self.is_running = False
         self.before: list[tuple[Flow, dict[str, str]]] = []
+        self.past: dict[str, list[str]] = {}  # what outputs have held after runs, oldest first
         self._clock = clock
         self._written: dict[str, str] = {}
         self._results: dict[str, oracle.Clean] = {}
@@ -144,6 +146,14 @@ class User:
             kept = {path for task in tasks if task.category in in_place for path in (*task.outputs, *task.temp)}
             made = [path for path in made if path not in kept or not (self.directory / path).is_dir()]
         return sorted(filter(self.has, made))
+
+    def keep_outputs(self) -> None:
+        """Note what the outputs hold, as a backup does."""
+        for path in self.outputs():
+            if (self.directory / path).is_file() and (text := (self.directory / path).read_text()) not in (
+                seen := self.past.setdefault(path, [])
+            ):
+                seen.append(text)
 
     def has(self, path: str) -> bool:
         return (self.directory / path).exists()
@@ -452,6 +462,19 @@ def _copy_output(user: User, chance: random.Random) -> str:
     return f"copies {source.name} over {target.name} with `cp -p`"
 
 
+def _restore_output(user: User, chance: random.Random) -> str:
+    """Put back what an output once held; it may be that of no task now."""
+    found = sorted(user.past.keys() - user.tampered - user.files.keys())
+    path = chance.choice(found) if found else ""
+    folders = [user.directory / folder for folder in folders_above(path)]
+    if not path or (user.directory / path).is_dir() or any(folder.is_file() for folder in folders):
+        return ""
+    (user.directory / path).parent.mkdir(parents=True, exist_ok=True)
+    (user.directory / path).write_text(chance.choice(user.past[path]))
+    user.date(path)
+    return f"puts back what {path} once held"
+
+
 def _tamper_inside(user: User, chance: random.Random) -> str:
     """Change which files a directory that is an output has."""
     found = [path for path in user.outputs() if (user.directory / path).is_dir()]
@@ -519,7 +542,8 @@ TAMPERING: dict[str, Act] = {
     "copy an output": _copy_output,
     "tamper inside": _tamper_inside,
 }
-ACTS = EDITS | LEAVES_FILES | TAMPERING
+RESTORES: dict[str, Act] = {"restore an output": _restore_output}
+ACTS = EDITS | LEAVES_FILES | TAMPERING | RESTORES
 _TWICE = ("edit back", "edit an input", "edit an input, same size", "change config")  # likelier than others
 
 
@@ -552,8 +576,11 @@ def is_allowed(user: User, switches: Switches) -> bool:
 
 def deeds_of(seed: int) -> list[Deed]:
     """Choose what the user of a seed does."""
-    chance = random.Random(f"deeds {seed}")
-    return list(_deeds(chance))
+    deeds, chance = list(_deeds(random.Random(f"deeds {seed}"))), random.Random(f"more deeds {seed}")
+    more = [*["restore an output"] * chance.choice([0, 0, 0, 1, 2]), *["other file"] * chance.choice([0, 0, 0, 1, 2])]
+    for kind in more:
+        deeds.insert(chance.randint(1, len(deeds)), Deed(kind, chance.getrandbits(30)))
+    return deeds
 
 
 def _deeds(chance: random.Random) -> Iterator[Deed]:

@@ -92,6 +92,7 @@ def made_up(chance: random.Random) -> tuple[Flow, dict[str, str]]:
     files |= {f"parts/{name}.txt": words(chance) for name in chance.sample(WORDS, 2)}
     files |= {SCRIPT: script_text(chance), "own/mine.txt": words(chance), LIST: word_list(chance)}
     flow.stages = list(_stages(chance))
+    flow.stages += _of_files(flow.stages, random.Random(repr(flow)))
     return flow, files
 
 
@@ -129,6 +130,16 @@ def _stages(chance: random.Random) -> Iterator[Stage]:
         yield Stage("split", f"s{number}", f"p{number}", each=kind)
         yield Stage(kind, f"s{number + 1}", f"p{number + 1}", number, style=chance.choice(("flat", "folder")))
         yield Stage("merge", f"s{number + 2}", f"p{number + 2}", number + 1, "", "flat", "from")
+
+
+def _of_files(stages: Sequence[Stage], chance: random.Random) -> list[Stage]:
+    """Perhaps have a task for each file that the tasks of the first stage, one for each sample, have made."""
+    first, number = stages[0], len(stages)
+    if first.style not in ("flat", "folder") or chance.random() < 0.6:
+        return []
+    parts = Stage("parts", f"s{number}", f"p{number}", 0, style=chance.choice(("flat", "folder")))
+    parts.temp = chance.random() < 0.3
+    return [parts, Stage("merge", f"s{number + 1}", f"p{number + 1}", number, "", "flat", "from")]
 
 
 def words(chance: random.Random) -> str:
@@ -193,8 +204,10 @@ def _step_of_many(flow: Flow, stage: Stage, before: Stage | None) -> Step:
     rows, each = _each(flow, stage, before)
     if before is None:
         read, files = f"reads/{{{name}}}.txt", f"reads/{{{name}}}.txt"
+    elif stage.kind == "parts":
+        read, files = (_files_of(before),) * 2
     elif before.kind == "split":
-        read, files = (f"{before.place}.d/{{part}}.txt",) * 2 if stage.kind == "parts" else (REGIONS, REGIONS)
+        read, files = REGIONS, REGIONS
     else:
         read, files = outputs_of(before), _files_in(before)
     lines = [f"test ! -e fail.{{{name}}}", *_made(stage, made, files)]
@@ -206,6 +219,13 @@ def _step_of_many(flow: Flow, stage: Stage, before: Stage | None) -> Step:
         outputs.append(f"logs/{stage.place}-{{{name}}}.log")
     inputs = [*([read] if not stage.auto or stage.style == "directory" else []), *([SCRIPT] if stage.script else [])]
     return _finished(Step(stage.name, each, rows, inputs, outputs, [], lines, stage.auto, stage.sandbox), stage)
+
+
+def _files_of(before: Stage) -> str:
+    """Return the names of the files of which a stage has one task each."""
+    if before.kind == "split":
+        return f"{before.place}.d/{{part}}.txt"
+    return outputs_of(before).replace("{sample}", "{part}")
 
 
 def _made(stage: Stage, made: str, files: str) -> list[str]:
@@ -225,7 +245,7 @@ def _append(stage: Stage, made: str, what: str) -> str:
 
 def _each(flow: Flow, stage: Stage, before: Stage | None) -> tuple[str, str]:
     if stage.kind == "parts":
-        return "parts", f'{{files: "{before.place}.d/{{part}}.txt", from: {before.name}}}' if before else ""
+        return "parts", f'{{files: "{_files_of(before)}", from: {before.name}}}' if before else ""
     if stage.kind == "regions":
         return "regions", f"{{sheet: {REGIONS}, from: {before.name}}}" if before else ""
     return {

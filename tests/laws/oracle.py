@@ -135,7 +135,8 @@ def _rows(step: Step, flow: Flow, directory: Path) -> list[dict[str, str]]:
         case "files":
             return [{"sample": Path(path).stem} for path in sorted(glob.glob("reads/*.txt", root_dir=directory))]
         case "parts":
-            pattern = step.each.split('"')[1].replace("{part}", "*")
-            return [{"part": Path(path).stem} for path in sorted(glob.glob(pattern, root_dir=directory))]
+            start, _, end = step.each.split('"')[1].partition("{part}")
+            found = glob.glob(f"{start}*{end}", root_dir=directory)
+            return [{"part": path.removeprefix(start).removesuffix(end)} for path in sorted(found)]
     with (directory / REGIONS).open() as file:
         return list(csv.DictReader(file, delimiter="\t"))

@@ -14,6 +14,7 @@ import shutil
 import tempfile
 import traceback
 from collections.abc import Iterator, Sequence
+from copy import copy, deepcopy
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ from headway.model.resources import Resources
 from headway.workers.trees import CommandSpec
 from tests.laws import oracle, shell
 from tests.laws.deeds import ALL, Deed, User, deeds_of, do, is_allowed
-from tests.laws.flows import Flow, Switches, made_up, workflow_text
+from tests.laws.flows import WORDS, Flow, Switches, made_up, workflow_text
 from tests.world.batch import HAS, BatchSystem, View
 from tests.world.clock import UNHANDLED, Killed, Process, World
 from tests.world.faults import AT_A_BOUNDARY, Fate, Fault
@@ -189,6 +190,8 @@ class Living(Telling):
                 self._headway_cancel()
             case "clean":
                 self._headway_clean(only_orphans=chance.random() < 0.5)
+            case "other file":
+                self._run_other(chance)
             case "copy" | "copy with dates" | "move":
                 self.world.pass_by(_UNTIL_GONE_S)
                 self._edited = True
@@ -224,6 +227,41 @@ class Living(Telling):
             self.world.pass_by(_UNTIL_GONE_S)
             ending = self._with_faults(Deed("run", ALL), "headway run", work)
         return ending
+
+    def _run_other(self, chance: random.Random) -> None:
+        """Run another workflow file of the directory, whose tasks have the same names, and compare what it makes."""
+        user = self.user
+        if any(map(user.has, user.tampered)) or user.markers:
+            return
+        flow = deepcopy(user.flow)
+        flow.file = "second.yaml"
+        for stage in flow.stages[: chance.randint(0, len(flow.stages))]:  # the others are those of a copy
+            stage.place = f"o{stage.place}"
+            stage.salt = chance.randrange(3)
+        if chance.random() < 0.5:
+            flow.config["genome"] = chance.choice(WORDS)
+        other = with_flow(user, flow)
+        if not is_allowed(other, self._switches):
+            return
+        (user.directory / flow.file).write_text(workflow_text(flow))
+        user.date(flow.file)
+        self._tell(f"headway run {flow.file}\n{workflow_text(flow)}")
+
+        def work() -> str:
+            settings = RunSettings(history="none", keep_going=True)
+            what = runnable(user.directory / flow.file, None, settings, None)
+            about = {"source": what.source, "warn": self.world.tell, "observers": [self._hear]}
+            return runs.start(what.workflow, what.directory, what.settings, **about)[1]
+
+        self.runs += 1
+        if self._session("headway run", work) == "succeeded":
+            self.checked += 1
+            wrong = difference(other, {}, RunSettings())
+            assert not wrong, f"{flow.file}: {wrong}"
+        self.world.judge()
+        if chance.random() < 0.3:
+            (user.directory / flow.file).unlink()
+            self._tell(f"the user deletes {flow.file}")
 
     def _headway_resume(self, deed: Deed) -> None:
         if (folder := self._begun()) is not None:
@@ -317,6 +355,7 @@ class Living(Telling):
         assert not wrong, wrong
         if not (settings.tasks or settings.until):
             self.user.tampered.clear()
+            self.user.keep_outputs()
 
     def _target(self, *words: Any, **named: Any) -> Target:
         target = super()._target(*words, **named)
@@ -326,6 +365,13 @@ class Living(Telling):
     def _begun(self) -> Any:
         folders = Project(self.user.directory).runs()
         return folders[-1] if folders and folders[-1].journal.exists() else None
+
+
+def with_flow(user: User, flow: Flow) -> User:
+    """The same user with another workflow in the same directory."""
+    other = copy(user)
+    other.flow = flow
+    return other
 
 
 def chosen_options(deed: Deed, flow: Flow) -> tuple[dict[str, str], RunSettings]:

@@ -16,6 +16,7 @@ from headway.api.runs import RESUMABLE, RunEntry, entry_of, size_of
 from headway.drivers.earlier_runs import orphans
 from headway.journal.folder import Project, RunFolder
 from headway.model.errors import InputError, SiteError
+from headway.model.workflow import folders_above
 from headway.report.run.story import tasks_of
 from headway.workers.attempt import remove
 from headway.workers.environments import described_environment
@@ -55,7 +56,7 @@ def clean(
     """Delete old runs, sandboxes of failed attempts, unused environments and orphans, if `confirm` returns True.
 
     An orphan is a file that an earlier run made and that belongs to no task of the newest run or of another workflow
-    here; one that was changed since is not.
+    here; one that was changed since is not. A directory that is empty without its orphans goes with them.
 
     The newest `keep` runs stay, the newest run of all tasks of each workflow, and those that can be resumed, unless
     `unfinished` says otherwise. Results stay valid, and what was learned is kept elsewhere. Nothing is deleted while a
@@ -73,11 +74,14 @@ def clean(
         found = Cleaned(project.directory, [*leftovers, *_orphans(project)])
         if dry_run or not found.found or not confirm(found):
             return found
-        for path in (path for each in found.found for path in each.paths):
-            try:
-                remove(path)
-            except OSError as error:
-                raise SiteError(f"cannot delete this: {error.strerror}", where=str(path)) from error
+        for each in found.found:
+            for path in each.paths:
+                try:
+                    remove(path)
+                except OSError as error:
+                    raise SiteError(f"cannot delete this: {error.strerror}", where=str(path)) from error
+            if each.kind == "orphan":
+                _remove_empty(project.directory, folders_above(each.name))
     return structs.replace(found, removed=True)
 
 
@@ -92,6 +96,13 @@ def _leftovers(project: Project, keep: int, unfinished: bool) -> Iterator[Leftov
         if entry.state in ("succeeded", "failed"):
             yield from _sandboxes(folder)
     yield from _environments(project, [runs[run][0] for run in kept])
+
+
+def _remove_empty(directory: Path, folders: Sequence[str]) -> None:
+    """Delete those of these directories, outermost first, that are empty now."""
+    with suppress(OSError):  # something is in it
+        for folder in reversed(folders):
+            (directory / folder).rmdir()
 
 
 def _orphans(project: Project) -> Iterator[Leftover]:

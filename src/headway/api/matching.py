@@ -66,7 +66,8 @@ def named(
     siblings = [task.id for task in tasks.values() if task.category == name.partition("[")[0]]
     names = [*dict.fromkeys(task.category for task in tasks.values()), *tasks, *(outputs or ())]
     todo = nearest(name, siblings or names, otherwise="there are")
-    raise InputError(f"{lacking} {name!r}", where=where, todo=todo)
+    is_pattern = ": no task fits this pattern" if has_wildcard(name) else ""
+    raise InputError(f"{lacking} {name!r}{is_pattern}", where=where, todo=todo)
 
 
 def choose(

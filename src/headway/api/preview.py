@@ -93,11 +93,12 @@ def _engine(what: Runnable, graph: Workflow, project: Project, warn: Warn) -> En
     """Return the engine as a run's is when it starts, except that a failure does not end the run."""
     runs = project.runs()
     earlier = earlier_results(project, what.settings, warn, read_only=True)
-    earlier = earlier._replace(known=what.explain(earlier.known))
     next_run = str(int(runs[-1].run) + 1) if runs else "1"
     folder = RunFolder(project.path / "runs" / next_run)  # only its name: nothing is created
     settings = structs.replace(what.settings, keep_going=True)
-    engine, _, history, first = prepare(graph, folder, settings, earlier, source=what.source, warn=warn, read_only=True)
+    engine, _, history, first = prepare(
+        graph, folder, settings, earlier, source=what.source, warn=warn, read_only=True, explain=what.explain
+    )
     history.close()
     for record in first:
         engine.apply(record)
@@ -123,7 +124,7 @@ def _read_inputs(engine: Engine, inputs: InputReader) -> list[records.TasksAdded
             engine.apply(decision)
             if isinstance(decision, records.Expand):
                 about = (engine.deferred, engine.workflow, inputs.directory, engine.settings)
-                added.append(expanded(decision.block, *about, now))
+                added.append(expanded(decision.block, *about, now, engine.temporary_for(decision.block)))
                 engine.apply(added[-1])
             if isinstance(decision, records.GiveUp):
                 engine.tasks[decision.task].because = decision.why.text

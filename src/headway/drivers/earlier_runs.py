@@ -88,7 +88,7 @@ def earlier_results(project: Project, options: RunSettings, warn: Warn, *, read_
             first = first or (error if isinstance(error, DamagedError) else None)
     if first is not None and not options.again:
         raise first
-    return Earlier({}, {}, {})
+    return Earlier()
 
 
 def _results(folder: RunFolder, options: RunSettings, warn: Warn, *, read_only: bool) -> Earlier:
@@ -104,7 +104,7 @@ def made_here(project: Project, own: str) -> MadeHere:
 
     def read() -> Earlier:
         newest = _newest(project)
-        return Earlier({}, {}, {}) if newest is None else earlier_in(newest)
+        return Earlier() if newest is None else earlier_in(newest)
 
     return MadeHere(read, own, project.directory)
 

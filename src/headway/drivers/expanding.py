@@ -8,7 +8,7 @@ from pathlib import Path
 from posixpath import normpath
 
 from headway.drivers.named_inputs import declare_in
-from headway.drivers.strays import check_in_place
+from headway.drivers.strays import Strays, check_in_place
 from headway.drivers.strict_sandboxes import sandboxed
 from headway.formats.headway_yaml import expand_block
 from headway.model.deferred import Deferred
@@ -21,11 +21,21 @@ _MOST_NAMED = 5
 
 
 def expanded(
-    name: str, deferred: Deferred, workflow: Workflow, directory: Path, settings: RunStarted, at: float
+    name: str,
+    deferred: Deferred,
+    workflow: Workflow,
+    directory: Path,
+    settings: RunStarted,
+    at: float,
+    temporary: Collection[str] = (),
 ) -> TasksAdded:
-    """Return the tasks of an entry, or if it cannot become tasks, one that stands for it and says why."""
+    """Return the tasks of an entry, or if it cannot become tasks, one that stands for it and says why.
+
+    `temporary` files that its tasks are made of count although they may be gone.
+    """
     try:
-        every = expand_block(deferred, name, workflow, directory)
+        is_stray = Strays(settings.strays, workflow).hides
+        every = expand_block(deferred, name, workflow, directory, is_stray, temporary)
         tasks = _wanted(every, name, deferred, settings.tasks)
         tasks = workflow.completed(tasks)  # with `inputs: auto`, first the files that other tasks make
         tasks = declare_in(tasks, workflow, directory, settings.orphans)

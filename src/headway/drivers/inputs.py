@@ -18,7 +18,7 @@ from headway.model.outcome import Ending, Stamp
 from headway.model.records import InputsRead, TaskEnded
 from headway.model.task import Task, is_pattern
 from headway.model.workflow import Workflow, folders_above, names
-from headway.workers.contents import stamp
+from headway.workers.contents import files_below, kept_inside, stamp
 from headway.workers.sandbox import stamps
 
 # Up to this much is read in the driver's own thread, more in another one.
@@ -69,7 +69,7 @@ class InputReader(NamedTuple):
                 else:
                     total_bytes += size_bytes
                     digests[name] = temporary.get(name) or digests[name]
-        made = {path: self._made(path, now, made_before) for path, now in stamps(self.directory, task).items()}
+        made = {path: self._made(path, task, now, made_before) for path, now in stamps(self.directory, task).items()}
         not_made = [path for path in task.outputs if path not in made]
         return InputsRead(at, task.id, total_bytes, digests, missing, not_made, made, seen, deleted)
 
@@ -83,7 +83,7 @@ class InputReader(NamedTuple):
                 with contextlib.suppress(OSError):  # `read` reports it
                     total_bytes += self.digests.unread_bytes(os.path.join(self.directory, name))
         for path, before in made_before.items():
-            if before.digest:
+            if before.digest or not task.isolated:
                 with contextlib.suppress(OSError):
                     total_bytes += self.digests.unread_bytes(os.path.join(self.directory, path))
         return total_bytes <= QUICK_BYTES
@@ -134,14 +134,29 @@ class InputReader(NamedTuple):
         files = [os.path.join(self.directory, each) for each in self.linked([name])]
         return self.digests.of_files(os.path.join(self.directory, name), files)
 
-    def _made(self, path: str, now: Stamp, before: Mapping[str, Stamp]) -> Stamp:
-        """Return the stamp of an output; with the digest of its content if only that tells whether it is as before."""
+    def _made(self, path: str, task: Task, now: Stamp, before: Mapping[str, Stamp]) -> Stamp:
+        """Return the stamp of an output; with the digest of its content if only that tells whether it is as before.
+
+        A directory in which a task without a sandbox is about to write has the names of the files that are there, and
+        their digests if an earlier run made some of them.
+        """
         known = before.get(path)
-        if known is None or now.size_bytes != known.size_bytes or not known.digest:
+        if not task.isolated and os.path.isdir(self.directory / path):
+            with contextlib.suppress(OSError):
+                return self._with_files(path, now, are_read=known is not None)
+        if known is None or not known.digest or (task.isolated and now.size_bytes != known.size_bytes):
             return now
         with contextlib.suppress(OSError):
             return structs.replace(now, digest=self.digests.of(os.path.join(self.directory, path))[0])
         return now
+
+    def _with_files(self, path: str, now: Stamp, *, are_read: bool) -> Stamp:
+        folder = self.directory / path
+        inside = {
+            os.path.relpath(file, folder): self.digests.of(file)[0] if are_read else "" for file in files_below(folder)
+        }
+        digest = self.digests.of(folder)[0] if are_read else ""
+        return structs.replace(now, digest=digest, inside=kept_inside(inside))
 
 
 def check_sources(workflow: Workflow, directory: Path) -> None:

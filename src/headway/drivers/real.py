@@ -250,7 +250,7 @@ class Driver(Struct, eq=False, dict=True):
         """Add the tasks of a deferred entry. This is no act either: after a crash it is done again."""
         engine = self.engine
         about = (engine.deferred, engine.workflow, self.folder.directory, engine.settings)
-        self._note(expanded(name, *about, time.time()))
+        self._note(expanded(name, *about, time.time(), engine.temporary_for(name)))
         crash_point("expanded")
 
     # --- from messages to events ---
@@ -306,14 +306,15 @@ class Driver(Struct, eq=False, dict=True):
                 task = self.engine.tasks[event.task].task
                 if task.notice_s and task.work is None:
                     adopt_checkpoint(self.folder, task, event.digests, anew=bool(self.engine.rerun(task.id)))
-            case records.TasksAdded():
-                self._connections.announce([path for task in event.tasks for path in task.outputs])
             case records.UserCancel():
                 _log.info("the user wants the run to stop: %s", event.mode)
                 if event.mode == "now":
                     self._background.start(self._force_stop())
         self.engine.apply(event)
         self._batch.append(event)
+        if isinstance(event, records.TasksAdded):
+            made = [path for task in event.tasks for path in task.outputs]
+            self._connections.announce([*made, *self.inputs.strays.left_out_by(event.tasks)])
 
     def _connected(self, message: Connected) -> None:
         """Greet a node's supervisor, which knows nothing of an earlier connection."""
@@ -325,7 +326,8 @@ class Driver(Struct, eq=False, dict=True):
         if self._foreseeing is not None:
             self._foreseeing.forget()
         settings = self.engine.settings
-        made = [*self.engine.workflow.producer, *settings.left_out, *settings.orphans]
+        hidden = [*settings.orphans, *self.inputs.strays.left_out_by(self.engine.workflow)]
+        made = [*self.engine.workflow.producer, *settings.left_out, *hidden]
         self._connections.add(tag, node, message.connection, made)
         known = self.engine.nodes.get(node)
         if known is not None:

@@ -59,6 +59,7 @@ from headway.model.records import Decision, Event, Known
 from headway.model.resources import Resources
 from headway.model.workflow import Workflow
 from headway.version import __version__
+from headway.workers.attempt import remove
 
 _log = logging.getLogger(__name__)
 
@@ -96,13 +97,14 @@ def start(
     check_sources(workflow, project.directory)
     with project.locked():
         earlier = earlier_results(project, options, warn)
-        earlier = earlier._replace(known=explain(earlier.known)) if explain else earlier
         folder = project.new_run()
         project.works_on(folder.run)
         crash_point("run-created")
         if feed is not None:
             feed.folder = folder
-        begun = prepare(workflow, folder, options, earlier, source=source, warn=warn, growing=feed is not None)
+        begun = prepare(
+            workflow, folder, options, earlier, source=source, warn=warn, growing=feed is not None, explain=explain
+        )
         journal = SqliteJournal.create(folder.journal, begun.first)
         if entrust is not None:
             return folder, _entrust(begun, journal, folder, entrust)
@@ -128,19 +130,24 @@ def prepare(
     warn: Warn = warn_program,
     growing: bool = False,
     read_only: bool = False,
+    explain: Explain | None = None,
 ) -> Prepared:
     """Put a run's parts together, without writing anything of the run: also what a dry run begins with.
 
-    `read_only` leaves the history as it is.
+    `read_only` leaves the history as it is. `explain` adds to earlier results what has changed their tasks since.
     """
     whole, left_out = workflow.whole, [path for path in workflow.whole.producer if path not in workflow.producer]
     kept = [path for task in workflow for path in task.temp if not set(whole.readers(path)) <= workflow.tasks.keys()]
     owner = owner_of(whole, source, folder.directory)
     earlier = adopt(earlier, whole, owner, folder.directory)
+    earlier = structs.replace(earlier, known=explain(earlier.known)) if explain else earlier
     digests = Digests(Project(folder.directory).path / "digests.db")
     for path in in_the_way(earlier, whole, owner, folder.directory, digests) if not read_only else ():
-        (folder.directory / path).unlink()
-        warn(f"{path}, which an earlier run made, is deleted: tasks make files in a directory of that name now")
+        is_folder = (folder.directory / path).is_dir()
+        remove(folder.directory / path)
+        what = "with files of earlier runs only, is deleted: a task makes a file" if is_folder else ""
+        what = what or "which an earlier run made, is deleted: tasks make files in a directory"
+        warn(f"{path}, {what} of that name now")
     strays = find_strays(earlier, whole, owner, folder.directory, digests)
     orphans = {path for path, owner in strays.items() if not owner}
     workflow, unnoticed = declare_named_inputs(workflow, folder.directory, orphans)
@@ -335,7 +342,8 @@ def _tasks_added(workflow: Workflow, earlier: Earlier, now: float) -> list[Event
     """Return records of earlier results and of the tasks, parents before children, a limited number per record."""
     tasks = [workflow.tasks[task_id] for task_id in workflow.topological()]
     chunks = [tasks[begin : begin + _TASKS_A_RECORD] for begin in range(0, len(tasks), _TASKS_A_RECORD)]
-    known = [records.ResultsKnown(now, list(earlier.known.values()), *earlier[1:])] if any(earlier) else []
+    results, *others = structs.astuple(earlier)
+    known = [records.ResultsKnown(now, list(results.values()), *others)] if any((results, *others)) else []
     deferred = [records.TasksDeferred(now, workflow.deferred)] if workflow.deferred else []
     return [*known, *(records.TasksAdded(now, chunk) for chunk in chunks), *deferred]
 

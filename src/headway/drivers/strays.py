@@ -9,18 +9,21 @@ includes: then the input is what this workflow makes. A file with other content 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import structs
 
 from headway.drivers.digests import Digests
-from headway.journal.results import UNKNOWN, Earlier
+from headway.journal.results import UNKNOWN, Earlier, remember
 from headway.model.errors import InputError
 from headway.model.outcome import Stamp
+from headway.model.records import Known
 from headway.model.task import Task, is_pattern
 from headway.model.workflow import Workflow, folders_above, matching
-from headway.workers.contents import full_stamp, stamp
+from headway.workers.contents import files_below, full_stamp, stamp
 
 _IN_CODE = "code:"  # before the name of a workflow that is not a file
 _UNKNOWN = "?"  # an owner that was not recorded
@@ -34,24 +37,90 @@ def owner_of(workflow: Workflow, source: str, directory: Path) -> str:
 def adopt(earlier: Earlier, workflow: Workflow, owner: str, directory: Path) -> Earlier:
     """Note which workflow has the task of each earlier result now, and which files are there without any result.
 
-    A task that this workflow will add while it runs may be one of those that are known: it stays as it is.
+    A result of another workflow file that is still here is that file's, although a task of this one may have the same
+    name; it counts for both if both make the same files, as a copy of a workflow file does. A task that this workflow
+    will add while it runs may be one of those that are known: it stays as it is.
     """
-    known = {}
-    for task_id, result in earlier.known.items():
+    is_live = _Owners(directory, owner)
+    others = [result for result in earlier.all_results() if is_live(result.owner)]
+    known, superseded = _own_results(earlier, workflow, is_live)
+    older = {path: list(digests) for path, digests in earlier.older.items()}
+    former = dict(earlier.former)
+    for result in superseded:
+        former |= result.outputs
+        remember(older, result.outputs)
+    for task_id, result in known.items():
         now = result.owner
         if task_id in workflow.tasks:
             now = owner
         elif now == owner and task_id.partition("[")[0] not in workflow.deferred:
             now = ""
         known[task_id] = result if now == result.owner else structs.replace(result, owner=now)
-    made = {path for result in known.values() for path in result.outputs}
-    former = {}
-    for path, before in earlier.former.items():
+    made = {path for result in (*known.values(), *others) for path in result.outputs}
+    for path, before in list(former.items()):
         maker = workflow.producer.get(path)
         is_replaced = maker is not None and workflow.tasks[maker].isolated  # by the task that makes it now
-        if path not in made and not is_replaced and os.path.exists(directory / path):
-            former[path] = full_stamp(directory / path) if before == UNKNOWN else before
-    return Earlier(known, former, earlier.unfinished)
+        if path in made or is_replaced or not os.path.exists(directory / path):
+            remember(older, {path: former.pop(path)})  # it may come back
+        elif before == UNKNOWN:
+            former[path] = full_stamp(directory / path)
+    return Earlier(known, former, earlier.unfinished, others, older)
+
+
+def _own_results(
+    earlier: Earlier, workflow: Workflow, is_live: Callable[[str | None], bool]
+) -> tuple[dict[str, Known], list[Known]]:
+    """Return the result of each task that may be this workflow's, and those that a newer one has superseded."""
+
+    def rank(result: Known) -> tuple[bool, int, bool]:
+        return _makes_the_same(result, workflow), int(result.run), not is_live(result.owner)
+
+    known: dict[str, Known] = {}
+    superseded: list[Known] = []
+    for result in earlier.all_results():
+        if is_live(result.owner) and not _makes_the_same(result, workflow):
+            continue
+        before = known.get(result.task)
+        known[result.task] = newest = result if before is None else max(before, result, key=rank)
+        superseded += [each for each in (before, result) if each is not None and each is not newest]
+    return known, superseded
+
+
+def _makes_the_same(result: Known, workflow: Workflow) -> bool:
+    """Whether the task of this name makes the same files."""
+    task = workflow.tasks.get(result.task)
+    return task is not None and set(task.outputs) == result.outputs.keys()
+
+
+class _Owners:
+    """Says of the owner of a result whether it is another workflow than this one, and still here."""
+
+    def __init__(self, directory: Path, own: str) -> None:
+        self._exists = cache(lambda owner: owner.startswith(_IN_CODE) or (directory / owner).is_file())
+        self._own = own
+
+    def __call__(self, owner: str | None) -> bool:
+        return bool(owner) and owner != self._own and self._exists(owner)
+
+
+class Made(NamedTuple):
+    """What earlier runs made at a path, as it was, and the workflow that makes it now; empty: none does."""
+
+    before: tuple[Stamp, ...]
+    owner: str
+    older: Collection[str] = ()  # digests of what it held before that
+
+    def is_unchanged(self, path: Path, digests: Digests) -> bool:
+        """Whether a file or directory is there and has a content that we made."""
+        try:
+            now = stamp(path)
+            if any(not before.digest and now.is_as(before) for before in self.before):
+                return True
+            known = {each.digest for each in self.before if each.digest and each.size_bytes in (-1, now.size_bytes)}
+            known.update(self.older)
+            return bool(known) and digests.of(path)[0] in known
+        except OSError:
+            return False
 
 
 def find_strays(earlier: Earlier, workflow: Workflow, own: str, directory: Path, digests: Digests) -> dict[str, str]:
@@ -59,49 +128,61 @@ def find_strays(earlier: Earlier, workflow: Workflow, own: str, directory: Path,
 
     `own` is the workflow as an owner: it does not make what its tasks made before, unless they are added again.
     """
-    candidates = made_before(earlier, workflow, own, directory)
     found: dict[str, str] = {}
-    for path, (before, owner) in candidates.items():
-        for inside, seen in _parts(path, before, workflow):
-            if _is_unchanged(directory / inside, seen, digests):
-                found[inside] = owner
+    for path, made in made_before(earlier, workflow, own, directory).items():
+        for inside, part in _parts(path, made, workflow):
+            if part.is_unchanged(directory / inside, digests):
+                found[inside] = made.owner
     return found
 
 
 def in_the_way(earlier: Earlier, workflow: Workflow, own: str, directory: Path, digests: Digests) -> list[str]:
-    """Return files that an earlier run made where tasks now make files in a directory of that name.
+    """Return what earlier runs left at paths that are something else now.
 
-    A file of the user's there is an error.
+    These are files where tasks now make files in a directory of that name, and directories where a task now makes an
+    output of that name. A file of the user's in such a place is an error, and a directory with one stays.
     """
     made = made_before(earlier, workflow, own, directory)
-    found = []
+    current = {path for result in earlier.known.values() if result.task in workflow.tasks for path in result.outputs}
+    folders = {above for path in made for above in folders_above(path) if above in workflow.producer} - current
+    found = [path for path in sorted(folders) if _holds_only(made, directory, path, digests)]
     for folder in workflow.output_folders:
         if os.path.lexists(directory / folder) and not os.path.isdir(directory / folder):
-            before, owner = made.get(folder, (None, ""))
-            if before is None or owner or not _is_unchanged(directory / folder, before, digests):
+            before = made.get(folder)
+            if before is None or before.owner or not before.is_unchanged(directory / folder, digests):
                 what, todo = f"tasks make files in {folder!r}, which is a file", "rename or delete it"
                 raise InputError(what, where=str(directory), todo=todo)
             found.append(folder)
     return found
 
 
-def made_before(earlier: Earlier, workflow: Workflow, own: str, directory: Path) -> dict[str, tuple[Stamp, str]]:
-    """Return what earlier runs made and this workflow does not, as it was, each with the workflow that makes it now."""
-    made = {path: (before, "") for path, before in earlier.former.items()}
-    exists: dict[str, bool] = {}
-    for result in earlier.known.values():
-        others = {path: before for path, before in result.outputs.items() if path not in workflow.producer}
-        if not others:
-            continue
-        owner = _UNKNOWN if result.owner is None else result.owner
-        if owner == own or result.task in workflow.tasks:  # whose outputs are others now
+def made_before(earlier: Earlier, workflow: Workflow, own: str, directory: Path) -> dict[str, Made]:
+    """Return what earlier runs made and this workflow does not, each with the workflow that makes it now."""
+    is_live = _Owners(directory, own)
+    older = {path: digests for path, digests in earlier.older.items() if path not in workflow.producer}
+    made = {path: Made((), "", digests) for path, digests in older.items()}
+    made |= {path: Made((before,), "", older.get(path, ())) for path, before in earlier.former.items()}
+    for result in earlier.all_results():
+        owner = _UNKNOWN if result.owner is None else result.owner if is_live(result.owner) else ""
+        if result.task in workflow.tasks and not is_live(result.owner):  # whose outputs are others now
             owner = ""
-        elif owner and owner != _UNKNOWN and not owner.startswith(_IN_CODE):
-            if owner not in exists:
-                exists[owner] = (directory / owner).is_file()
-            owner = owner if exists[owner] else ""
-        made |= {path: (before, owner) for path, before in others.items()}
+        for path, before in result.outputs.items():
+            if path not in workflow.producer:
+                others = made.get(path, Made((), ""))
+                made[path] = Made((*others.before, before), owner or others.owner, older.get(path, ()))
     return made
+
+
+def _holds_only(made: Mapping[str, Made], directory: Path, folder: str, digests: Digests) -> bool:
+    """Whether a directory is there and holds nothing but what earlier runs made and no task makes now."""
+    if not os.path.isdir(directory / folder) or os.path.islink(directory / folder):
+        return False
+    files = [path for path in files_below(directory / folder) if not os.path.isdir(path) or os.path.islink(path)]
+    for path in (os.path.relpath(file, directory) for file in files):
+        before = made.get(path)
+        if before is None or before.owner or not before.is_unchanged(directory / path, digests):
+            return False
+    return True
 
 
 class MadeHere:
@@ -112,43 +193,38 @@ class MadeHere:
 
     def __init__(self, read: Callable[[], Earlier], own: str, directory: Path) -> None:
         self._read, self._own, self._directory = read, own, directory
-        self._made: dict[str, tuple[Stamp, str]] | None = None
+        self._made: dict[str, Made] | None = None
         self._digests = Digests()
 
     def __call__(self, path: str) -> bool:
         if self._made is None:
             self._made = made_before(self._read(), Workflow(""), self._own, self._directory)
         for above in (path, *folders_above(path)):
-            before, owner = self._made.get(above, (None, ""))
-            if before is not None and not owner:
-                inside = path.removeprefix(f"{above}/")
-                seen = before if above == path else Stamp(-1, 0, before.inside.get(inside, _UNKNOWN))
-                return before == UNKNOWN or _is_unchanged(self._directory / path, seen, self._digests)
+            made = self._made.get(above)
+            if made is not None and not made.owner:
+                if UNKNOWN in made.before:
+                    return True
+                part = made if above == path else _inside(made, path.removeprefix(f"{above}/"))
+                return part.is_unchanged(self._directory / path, self._digests)
         return False
 
 
-def _parts(path: str, before: Stamp, workflow: Workflow) -> Iterator[tuple[str, Stamp]]:
+def _parts(path: str, made: Made, workflow: Workflow) -> Iterator[tuple[str, Made]]:
     """Yield what an earlier run made without what this workflow makes: all of it, nothing, or files of a directory."""
     if any(above in workflow.producer for above in (path, *folders_above(path))):
         return
     if not workflow.makes_inside(path):
-        yield path, before
+        yield path, made
         return
-    for name, digest in before.inside.items():
+    for name in dict.fromkeys(name for before in made.before for name in before.inside):
         inside = f"{path}/{name}"
         if not any(above in workflow.producer for above in (inside, *folders_above(inside))):
-            yield inside, Stamp(-1, 0, digest)
+            yield inside, _inside(made, name)
 
 
-def _is_unchanged(path: Path, before: Stamp, digests: Digests) -> bool:
-    """Whether a file or directory is there and has the content that we made."""
-    try:
-        now = stamp(path)
-        if not before.digest:
-            return now.is_as(before)
-        return before.size_bytes in (-1, now.size_bytes) and digests.of(path)[0] == before.digest
-    except OSError:
-        return False
+def _inside(made: Made, name: str) -> Made:
+    """Return what an earlier run made at a path in a directory."""
+    return Made(tuple(Stamp(-1, 0, each.inside[name]) for each in made.before if name in each.inside), made.owner)
 
 
 class Strays:
@@ -165,6 +241,21 @@ class Strays:
             return list(found)
         ours = any(matching(pattern, self._workflow.ordered_outputs))
         return [path for path in found if not self._is_hidden(path, ours=ours)]
+
+    def left_out_by(self, tasks: Iterable[Task]) -> list[str]:
+        """Files of other workflows that inputs of these tasks leave out: no sandbox must show them."""
+        others = sorted(path for path, owner in self._strays.items() if owner)
+        found: list[str] = []
+        for given in {given for task in tasks for given in task.inputs} if others else ():
+            if self._workflow.makes_inside(given):
+                found += (path for path in others if path.startswith(f"{given}/"))
+            elif is_pattern(given) and any(matching(given, self._workflow.ordered_outputs)):
+                found += matching(given, others)
+        return found
+
+    def hides(self, path: str) -> bool:
+        """Whether a path is a stray, or in one, where tasks of this workflow make such files."""
+        return self._is_hidden(path, ours=True)
 
     def contains(self, path: str) -> bool:
         """Whether something in a directory has to be left out."""

@@ -46,6 +46,7 @@ class Board:
         self.running_new = 0  # those whose category is not seen
         self.seen: set[str] = set()  # categories of which an attempt has succeeded, here or in an earlier run
         self.known: dict[str, Known] = {}  # results of earlier runs
+        self.older: dict[str, list[str]] = {}  # digests of what files of earlier runs held before
         self.former: dict[str, Stamp] = {}  # other files that earlier runs made
         self.begun_in_place: dict[str, Fingerprint] = {}  # tasks that earlier runs began to run in place
         self.quotes: dict[str, Quote] = {}  # amounts that were promised, by the name that tasks have for them
@@ -280,13 +281,22 @@ class Board:
     def _stale(self, task: Task, read: InputsRead) -> tuple[str, ...]:
         """Return outputs of earlier runs that a task must not find when it runs in the workflow's directory.
 
-        An empty directory would not have them. A task that began before, and is the same now, goes on with them.
+        An empty directory would not have them. A task that began before, and is the same now, goes on with them. Of a
+        directory these are the files that its last success made, unless they were changed.
         """
         begun = self.begun_in_place.get(task.id)
         if begun is not None and not Fingerprint(task.recipe(), read.digests).changes_since(begun):
             return ()
         ours = self.made_before(task)
-        return tuple(path for path, seen in read.outputs.items() if path in ours and seen.holds_same(ours[path]))
+        stale: list[str] = []
+        for path, seen in read.outputs.items():
+            before = ours.get(path)
+            if before is not None and seen.inside:
+                same = (name for name, digest in seen.inside.items() if before.inside.get(name) == digest)
+                stale += [f"{path}/{name}" for name in same] if task.id in self.known else []
+            elif before is not None and (seen.holds_same(before) or seen.digest in self.older.get(path, ())):
+                stale.append(path)
+        return tuple(stale)
 
     def _want_again(self, state: TaskState, paths: Iterable[str]) -> None:
         """Let a task that has to run wait for temporary files that are gone, or read its files again."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import islice
 from typing import Literal
@@ -12,7 +12,7 @@ from msgspec import structs
 
 from headway.engine.queue import Lane
 from headway.engine.run_state import RunState
-from headway.engine.state import Phase, Running
+from headway.engine.state import Phase, Running, TaskState
 from headway.model import records
 from headway.model.coming import Coming, stand_ins
 from headway.model.job import Wish
@@ -47,8 +47,16 @@ class Engine(RunState, eq=False, dict=True):
 
         The files may be gone, or made again: they count as what they were.
         """
+        return self._kept_in_mind(map(self.tasks.__getitem__, task.parents))
+
+    def temporary_for(self, name: str) -> dict[str, str]:
+        """Digests of the temporary files of which a deferred entry may have a task each, and that may be gone."""
+        makers = next(block.of for block in self.deferred.blocks if block.name == name)
+        return self._kept_in_mind(state for state in self.tasks.values() if state.task.category in makers)
+
+    def _kept_in_mind(self, makers: Iterable[TaskState]) -> dict[str, str]:
         found: dict[str, str] = {}
-        for state in map(self.tasks.__getitem__, task.parents):
+        for state in makers:
             if state.task.temp and (state.remade_for or not state.attempts):
                 found |= dict.fromkeys(state.task.temp, "") | self.known[state.task.id].temp
         return found

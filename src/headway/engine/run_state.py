@@ -157,6 +157,7 @@ class RunState(Struct, eq=False, dict=True):
         self.known.update({known.task: known for known in record.results})
         self._board.former.update(record.former)
         self._board.begun_in_place.update(record.unfinished)
+        self._board.older.update(record.older)
 
     @apply.register
     def _handle_history_read(self, record: records.HistoryRead) -> None:

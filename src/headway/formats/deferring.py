@@ -25,6 +25,7 @@ def deferred_blocks(reader: Reader, entries: Mapping[str, Entry], eaches: EachRe
     triggers = {name: _trigger(reader, name, entry, entries, eaches) for name, entry in entries.items()}
     if not any(triggers.values()):
         return []
+    _check_sheets(reader, {name: entry for name, entry in entries.items() if triggers[name]}, entries, eaches)
     named = {name: _named(entry, entries) | set(triggers[name]) - {name} for name, entry in entries.items()}
     above = {name: _reach(name, named) for name in entries}
     outputs = {name: [*_patterns(entry, "outputs"), *_patterns(entry, "temp")] for name, entry in entries.items()}
@@ -49,6 +50,19 @@ def deferred_blocks(reader: Reader, entries: Mapping[str, Entry], eaches: EachRe
         makes = tuple("/".join(parts) for parts in outputs[name])
         blocks.append(DeferredBlock(name, triggers[name], after, needs, words, makes=makes))
     return blocks
+
+
+def _check_sheets(
+    reader: Reader, deferred: Mapping[str, Entry], entries: Mapping[str, Entry], eaches: EachReader
+) -> None:
+    """Raise an error for a temporary sheet: the next run would not know which tasks there are."""
+    temporary = {"/".join(parts): name for name, entry in entries.items() for parts in _patterns(entry, "temp")}
+    for name, entry in deferred.items():
+        sheet = eaches.sheet_name(entry.value.entries["each"]) if isinstance(entry.value, YamlMapping) else None
+        if sheet is not None and normpath(sheet.text) in temporary:
+            maker = temporary[normpath(sheet.text)]
+            what = f"the sheet {short(sheet.text)} in 'each' of task {short(name)} is temporary"
+            raise reader.error(sheet.line, what, f"list it under 'outputs' of task {short(maker)}, not under 'temp'")
 
 
 def sheets_of(reader: Reader, entries: Mapping[str, Entry], blocks: Sequence[DeferredBlock]) -> Iterator[Entry]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from collections.abc import Mapping as Given
 from itertools import chain, repeat
 from pathlib import Path
@@ -137,9 +137,21 @@ def parse_workflow(
     return workflow
 
 
-def expand_block(deferred: Deferred, name: str, so_far: Workflow, directory: Path) -> list[Task]:
-    """Return the tasks of a deferred entry, now that the tasks that it waits for have made its rows or files."""
-    read = _File(deferred.text.encode(), deferred.file, directory, deferred.config, growing=True)
+def expand_block(
+    deferred: Deferred,
+    name: str,
+    so_far: Workflow,
+    directory: Path,
+    is_stray: Callable[[str], bool] = lambda path: False,
+    temporary: Collection[str] = (),
+) -> list[Task]:
+    """Return the tasks of a deferred entry, now that the tasks that it waits for have made its rows or files.
+
+    A file of which `is_stray` says that an earlier run made it, and no task of this one, is none of these files;
+    `temporary` files are, although they may be gone.
+    """
+    read = _File(deferred.text.encode(), deferred.file, directory, deferred.config, is_stray, growing=True)
+    read.eaches.temporary = temporary
     read.eaches.sheets = {key: msgspec.convert(sheet, Sheet) for key, sheet in deferred.sheets.items()}
     block = read.block(name)
     _check_sizes(read.reader, {name: block})

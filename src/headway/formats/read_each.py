@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from posixpath import normpath
+
+from msgspec import structs
 
 from headway.formats.config import Config
 from headway.formats.each import Each, Factor, Row, single
@@ -58,6 +60,7 @@ class EachReader:
         self.none = Each((), config.texts)  # for a task without `each`
         self.samples = samples
         self.is_stray = is_stray
+        self.temporary: Collection[str] = ()  # files that may be gone, and count
         self.growing = growing
         self.field = ""  # describes the `each` that is being read, in errors
         # Sheets by their names, and names of files by their patterns: several tasks may read the same.
@@ -102,6 +105,17 @@ class EachReader:
         if "from" in entries and not self.has_values(entries["from"]):
             return self.reader.value(entries["from"], "'from' in 'each'")
         return self.trigger(entries["sheet"]) if "sheet" in entries else None
+
+    def sheet_name(self, entry: Entry) -> Text | None:
+        """The sheet of an `each` whose rows another task makes."""
+        if self.is_samples(entry) and self.samples is not None:
+            entry = self.samples
+        sheet = entry.value.entries.get("sheet") if isinstance(entry.value, Mapping) else None
+        if sheet is None or not isinstance(sheet.value, Text):
+            return None
+        if self.is_samples(sheet):
+            return self.sheet_name(sheet)
+        return structs.replace(sheet.value, text=self.config.filled(sheet.value.text))
 
     def words(self, entry: Entry) -> str:
         """What the tasks of an `each` are made for, for people: `each file parts/{part}.txt`."""
@@ -297,8 +311,7 @@ class EachReader:
             raise self.reader.error(line, what, "write for example 'reads/{sample}.fq'")
         if pattern not in self.sheets:
             made_by_task = "from" in options
-            is_stray = (lambda path: False) if made_by_task else self.is_stray
-            found = found_files(pattern, self.directory, is_stray)
+            found = found_files(pattern, self.directory, self.is_stray, self.temporary)
             if not found.rows and not made_by_task:
                 raise self.reader.error(line, *self.nothing_fits(pattern))
             if not made_by_task:

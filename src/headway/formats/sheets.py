@@ -7,7 +7,7 @@ import glob
 import io
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -195,15 +195,20 @@ def name_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(re.sub(WILDCARD.pattern + r"|[^{]|\{", part, pattern))
 
 
-def found_files(pattern: str, directory: Path, is_stray: Callable[[str], bool] = lambda path: False) -> Sheet:
+def found_files(
+    pattern: str,
+    directory: Path,
+    is_stray: Callable[[str], bool] = lambda path: False,
+    temporary: Collection[str] = (),
+) -> Sheet:
     """One row for each file name that fits: the texts that its wildcards stand for, in order.
 
-    Files that an earlier run made (`is_stray`) do not count.
+    Files that an earlier run made (`is_stray`) do not count; `temporary` ones do, although they may be gone.
     """
     fits = name_pattern(pattern)
     stars = WILDCARD.sub("*", pattern.replace("[", "[[]"))
-    paths = (path for path in glob.glob(stars, root_dir=directory) if not is_stray(path))
-    matches = [match for path in paths if (match := fits.fullmatch(path))]
+    paths = [path for path in glob.glob(stars, root_dir=directory) if not is_stray(path)]
+    matches = [match for path in (*paths, *temporary) if (match := fits.fullmatch(path))]
     rows = sorted({match.groups() for match in matches if not any(map(has_control_character, match.groups()))})
     return Sheet(pattern, tuple(fits.groupindex), rows, [])
 

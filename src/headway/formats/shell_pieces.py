@@ -21,9 +21,11 @@ _INTERPRETERS = r"perl|i?python|pypy|ruby|R|Rscript|julia|node|deno|bun|lua|luaj
 # Programs with names in braces of their own, also without quotes: `cutadapt -o {name}.fq`, `parallel … {sample}`.
 _TEMPLATES = r"parallel|sem|xargs|rush|gargs|fd|fdfind|hyperfine|cutadapt|seqkit|snakemake|nextflow|datalad|tmux|rename"
 _NAME = r"(?<![\w.-])(?:{})[\d.]*(?![\w.-])"
-_LANGUAGE, _INTERPRETER, _TEMPLATE, _ANY_PROGRAM = (
-    re.compile(_NAME.format(names))
-    for names in (_LANGUAGES, _INTERPRETERS, _TEMPLATES, f"{_LANGUAGES}|{_INTERPRETERS}|{_TEMPLATES}")
+_ANY = f"{_LANGUAGES}|{_INTERPRETERS}|{_TEMPLATES}"
+_ANY_PROGRAM = re.compile(_NAME.format(_ANY))
+# In a word the name is a program's only at the end, as in `/usr/bin/awk` or `$AWK`: `nextflow/{sample}.txt` is a file.
+_LANGUAGE, _INTERPRETER, _TEMPLATE, _ANY_COMMAND = (
+    re.compile(_NAME.format(names) + r"\}?$") for names in (_LANGUAGES, _INTERPRETERS, _TEMPLATES, _ANY)
 )
 _PROGRAM_FLAG = re.compile(r"-\w*[ceEpr]|-batch|--eval\w*|--execute")
 # Signs of a program or a template in quotes, whichever program reads it.
@@ -66,7 +68,7 @@ class _Command(Struct):
         self.first = self.first or word
         self.has_program_flag |= bool(_PROGRAM_FLAG.fullmatch(word))
         word = word.lower() if word.startswith("$") else word  # `$AWK`
-        if not _ANY_PROGRAM.search(word):
+        if not _ANY_COMMAND.search(word):
             return
         self.is_language |= bool(_LANGUAGE.search(word))
         self.is_interpreter |= bool(_INTERPRETER.search(word))

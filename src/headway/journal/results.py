@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from headway.model import records
 from headway.model.deferred import may_make
@@ -19,19 +18,29 @@ RESULTS_IN = ("run-started", "results-known", "tasks-added", "inputs-read", "sub
 # The kinds of records that tell which tasks a run knows of, and so which files belong to none.
 TASKS_IN = ("run-started", "tasks-added", "tasks-deferred", "finish")
 UNKNOWN = Stamp(-1, 0)  # of a file that a task may have written in place, with any content
+_MOST_OLDER = 8  # contents of a file that are remembered besides the newest
 
 
-class Earlier(NamedTuple):
+class Earlier(Struct, frozen=True):
     """What earlier runs in a directory have left.
 
     `known` has the newest success of every task, with the fingerprint of its inputs. `former` are other files that
     tasks made: their task has other outputs now, or no result that could be reused. `unfinished` are tasks that have
-    begun to write in place, without success.
+    begun to write in place, without success. `others` are results of other workflow files, which may have tasks of the
+    same names. `older` are digests of what files held before: a file may come back with such a content, for example
+    from a backup.
     """
 
-    known: dict[str, Known]
-    former: dict[str, Stamp]
-    unfinished: dict[str, Fingerprint]
+    known: dict[str, Known] = field(default_factory=dict)
+    former: dict[str, Stamp] = field(default_factory=dict)
+    unfinished: dict[str, Fingerprint] = field(default_factory=dict)
+    others: list[Known] = field(default_factory=list)
+    older: dict[str, list[str]] = field(default_factory=dict)
+
+    def all_results(self) -> Iterator[Known]:
+        """Yield the results of this workflow file and of others."""
+        yield from self.known.values()
+        yield from self.others
 
 
 def earlier_in(journal: Iterable[Event | Decision]) -> Earlier:
@@ -41,6 +50,9 @@ def earlier_in(journal: Iterable[Event | Decision]) -> Earlier:
     unfinished: dict[str, Fingerprint] = {}
     tasks: dict[str, Task] = {}
     digests: dict[str, dict[str, str]] = {}
+    others: list[Known] = []
+    older: dict[str, list[str]] = {}
+    there: dict[str, dict[str, dict[str, str]]] = {}  # files in directories before a task wrote into them in place
     temporary = _Temporary()
     run, owner = "", None
     for record in journal:
@@ -52,16 +64,21 @@ def earlier_in(journal: Iterable[Event | Decision]) -> Earlier:
                 known |= {result.task: result for result in record.results}
                 former |= record.former
                 unfinished |= record.unfinished
+                others += record.others
+                older |= record.older
             case records.TasksAdded():
                 tasks |= {task.id: task for task in record.tasks}
                 _own(known, record, owner)
             case records.InputsRead():
                 digests[record.task] = record.digests
+                there[record.task] = _not_ours(record.outputs, known.get(record.task))
             case records.Launch() if not tasks[record.task].isolated and not record.remake:
                 # It writes in place: its old outputs may now be half overwritten. It may have had others before.
                 if (before := known.pop(record.task, None)) is not None:
                     former |= before.outputs
-                former |= dict.fromkeys(tasks[record.task].outputs, UNKNOWN)
+                made = tasks[record.task].outputs
+                remember(older, {path: former[path] for path in made if path in former})
+                former |= dict.fromkeys(made, UNKNOWN)
                 unfinished[record.task] = Fingerprint(tasks[record.task].recipe(), digests.get(record.task, {}))
             case records.TaskEnded() if record.outcome.ending is Ending.SUCCESS:
                 task, outputs = record.outcome.task, record.outcome.outputs
@@ -69,8 +86,10 @@ def earlier_in(journal: Iterable[Event | Decision]) -> Earlier:
                 unfinished.pop(task, None)
                 if before is not None:
                     former |= before.outputs
+                    remember(older, before.outputs)
                     if task in temporary.remakes:  # only what was gone is new
                         outputs = before.outputs | outputs
+                outputs = {path: _without(made, there.get(task, {}).get(path, {})) for path, made in outputs.items()}
                 former |= outputs
                 if not record.inputs_moved:
                     fingerprint = Fingerprint(tasks[task].recipe(), digests.get(task, {}))
@@ -78,7 +97,36 @@ def earlier_in(journal: Iterable[Event | Decision]) -> Earlier:
                     for path in outputs:
                         del former[path]
     known = {task: structs.replace(known[task], temp=temporary.digests.get(task, {})) for task in known}
-    return Earlier(known, former, unfinished)
+    return Earlier(known, former, unfinished, others, older)
+
+
+def _not_ours(outputs: Mapping[str, Stamp], before: Known | None) -> dict[str, dict[str, str]]:
+    """Return the files, with their digests, of directories among a task's outputs that its last success did not make.
+
+    They are recorded for a task that is about to write there in place; they may be the user's.
+    """
+    made = {path: stamp.inside for path, stamp in before.outputs.items()} if before is not None else {}
+    return {
+        path: {name: digest for name, digest in seen.inside.items() if made.get(path, {}).get(name) != digest}
+        for path, seen in outputs.items()
+        if seen.inside
+    }
+
+
+def _without(made: Stamp, there: Mapping[str, str]) -> Stamp:
+    """Return the stamp of a directory without the files that were there before."""
+    if not there:
+        return made
+    inside = {name: digest for name, digest in made.inside.items() if there.get(name) not in ("", digest)}
+    return structs.replace(made, inside=inside)
+
+
+def remember(older: dict[str, list[str]], outputs: Mapping[str, Stamp]) -> None:
+    """Add what files held to what they held before."""
+    for path, seen in outputs.items():
+        if seen.digest:
+            others = [digest for digest in older.get(path, ()) if digest != seen.digest]
+            older[path] = [*others, seen.digest][-_MOST_OLDER:]
 
 
 def orphans_among(

@@ -180,6 +180,8 @@ class ResultsKnown(Event, frozen=True, tag="results-known"):
     results: list[Known]
     former: dict[str, Stamp] = field(default_factory=dict)  # files whose task has no known result, or other outputs now
     unfinished: dict[str, Fingerprint] = field(default_factory=dict)  # tasks that began to write in place
+    others: list[Known] = field(default_factory=list)  # results of other workflow files here
+    older: dict[str, list[str]] = field(default_factory=dict)  # digests of what files held before, oldest first
 
 
 class HistoryRead(Event, frozen=True, tag="history-read"):

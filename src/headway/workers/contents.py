@@ -167,9 +167,12 @@ def full_stamp(path: str | Path) -> Stamp:
         return Stamp(seen.size_bytes, seen.modified_ns, file_digest(path, status))
     inside = {os.path.relpath(name, path): file_digest(name, os.stat(name)) for name in files_below(path)}
     digest = directory_digest(inside.items()) if inside else special_digest(status)
-    # A name that is not text cannot be written to a journal.
-    kept = inside if len(inside) <= MOST_INSIDE and all(map(_is_text, inside)) else {}
-    return Stamp(seen.size_bytes, seen.modified_ns, digest, kept)
+    return Stamp(seen.size_bytes, seen.modified_ns, digest, kept_inside(inside))
+
+
+def kept_inside(inside: dict[str, str]) -> dict[str, str]:
+    """Return the digests of a directory's files, or none: a name that is not text cannot be written to a journal."""
+    return inside if len(inside) <= MOST_INSIDE and all(map(_is_text, inside)) else {}
 
 
 def _is_text(name: str) -> bool:

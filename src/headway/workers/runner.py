@@ -213,7 +213,7 @@ class Runner:
             folder.kept.mkdir(mode=0o700, exist_ok=True)
         if not task.isolated:
             if start.stale:
-                await asyncio.to_thread(delete_outputs, place.directory, start.stale)
+                await asyncio.to_thread(delete_outputs, place.directory, start.stale, start.task.outputs)
             return place.directory
         await asyncio.to_thread(prepare_directory, folder.work, task, place.directory, place.sources)
         return folder.work

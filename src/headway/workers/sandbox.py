@@ -6,7 +6,7 @@ import errno
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -68,12 +68,21 @@ def _folder_for(path: str, work: Path, made: set[str]) -> None:
         made.add(folder)
 
 
-def delete_outputs(directory: Path, paths: Iterable[str]) -> None:
-    """Delete files that an attempt must not find. A directory stays: files of the user's may lie in it."""
+def delete_outputs(directory: Path, paths: Iterable[str], outputs: Sequence[str]) -> None:
+    """Delete files that an attempt must not find, and the directories among the outputs that are empty without them.
+
+    Another directory stays: files of the user's may lie in it.
+    """
     for path in paths:
-        target = directory / path
-        if not target.is_dir():
+        inside = [above for above in folders_above(path) if any(f"{above}/".startswith(f"{each}/") for each in outputs)]
+        # What is behind a link is not in the workflow's directory: the link itself is deleted.
+        links = (above for above in inside if above not in outputs and (directory / above).is_symlink())
+        target = directory / next(links, path)
+        if target.is_symlink() or not target.is_dir():
             target.unlink(missing_ok=True)
+        for above in reversed(inside):
+            with suppress(OSError):  # it is not empty
+                (directory / above).rmdir()
 
 
 def missing_outputs(work: Path, task: Task) -> list[str]:

@@ -72,7 +72,8 @@ def _moved_sentence(tasks: list[str]) -> str:
     """Say whose inputs changed while they were read: no later run relies on these results."""
     others = f" and of {count(len(tasks) - 1, 'other task')}" if len(tasks) > 1 else ""
     they, them = ("it", "it") if len(tasks) == 1 else ("they", "them")
-    return f"the input of {tasks[0]}{others} changed while {they} ran: `headway run` runs {them} again"
+    what = f"the input of {tasks[0]}{others} changed while {they} ran (a hard link to it is a change, too)"
+    return f"{what}: `headway run` runs {them} again"
 
 
 def _orphans(summary: RunSummary, folder: RunFolder) -> list[str]:
