@@ -10,7 +10,7 @@ from unittest import mock
 
 from msgspec import structs
 
-from headway.drivers import digests, earlier_runs, inputs, recovery, runs, strays
+from headway.drivers import digests, earlier_runs, inputs, recovery, runs
 from headway.drivers.inputs import InputReader
 from headway.drivers.strays import Strays
 from headway.engine.engine import Engine
@@ -124,7 +124,6 @@ BROKEN: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "a failure counts as a result": _earlier(_failures_as_successes),
     "files of tasks without a result are forgotten": _patched(earlier_runs, "earlier_in", _without_former),
     "what a file held before its newest content is forgotten": _patched(earlier_runs, "earlier_in", _without_older),
-    "results of other workflow files are this one's": _patched(strays._Owners, "__call__", lambda *_: False),
     "tasks are made of files of former tasks": _patched(Strays, "hides", lambda *_: False),
     "no tasks are made of temporary files that are gone": _patched(Engine, "temporary_for", lambda *_: {}),
     "sandboxes show what other workflow files make": _patched(Strays, "left_out_by", lambda *_: []),
@@ -145,6 +144,9 @@ FOUND_IN = {
     "inputs that are new or gone do not count": 16,
     "inputs that change while a command runs do not count": 11,
     "files of tasks without a result are forgotten": 892,
+    "what a file held before its newest content is forgotten": 506,
+    "tasks are made of files of former tasks": 25,
+    "sandboxes show what other workflow files make": 44,
     "directories show files of former tasks": 38,
     "a file of the same size has the same content": 5,
     "an output of the same size and date is the result": 48,
