@@ -78,6 +78,11 @@ def test_a_job_that_never_started_held_nothing_and_a_site_may_have_no_prices() -
     assert jobs.waits_s() == []
 
 
+def test_a_damaged_request_for_no_nodes_holds_nothing() -> None:
+    jobs = Jobs.of([submit("a", nodes=0), records.JobSeen(0.0, "a", JobPhase.RUNNING, billing=9.0), runs("a", 0.0)])
+    assert (jobs.held_core_hours(HOUR), jobs.billing_hours(HOUR)) == (0.0, 0.0)
+
+
 def test_attempts_count_as_used_on_all_their_nodes() -> None:
     jobs = Jobs()
     jobs.used(NODE.replace(nodes=2), Outcome("t", 1, Ending.EXIT_CODE, 0.0, HOUR))

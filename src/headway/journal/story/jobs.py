@@ -65,11 +65,15 @@ class Job(Struct, frozen=True):
     def held_core_s(self, now: float) -> float:
         """The core-seconds that it has held until now."""
         asked = self.submit.request.per_node
-        return (asked.cores + self.more_cores / asked.nodes) * self.held_node_s(now)
+        return (asked.cores * asked.nodes + self.more_cores) * self._whole_s(now)
 
     def charged_s(self, now: float) -> float:
         """The billing units that it has held until now, times seconds."""
-        return (self.billing or 0.0) / self.submit.request.per_node.nodes * self.held_node_s(now)
+        return (self.billing or 0.0) * self._whole_s(now)
+
+    def _whole_s(self, now: float) -> float:
+        """For how long it would have held all its nodes, had it held as much; a damaged journal may say 0 nodes."""
+        return self.held_node_s(now) / max(1, self.submit.request.per_node.nodes)
 
 
 class Jobs(Struct):
