@@ -75,7 +75,7 @@ def test_only_a_fitting_one_is_used(doubt: str, tmp_path: Path, monkeypatch: pyt
     lines = [*started(task("a"), task("b")), *attempts]
     folder = folder_with(lines[:-1] if doubt == "ahead" else lines, tmp_path)
     summary = applied(lines)
-    summary.jobs = 1234  # to be told from the right one
+    summary.learned_from = 1234  # to be told from the right one
     save(summary, lines[-1], folder)
     body = bytearray(folder.summary.read_bytes())
     if doubt == "version":
@@ -90,7 +90,7 @@ def test_only_a_fitting_one_is_used(doubt: str, tmp_path: Path, monkeypatch: pyt
         (tmp_path / "other").mkdir()
         folder = folder_with([*lines[:-1], launch("b", 2, GIVEN)], tmp_path / "other")
     folder.summary.write_bytes(body)
-    assert (summary_in(folder).jobs == 1234) is (doubt == "none")
+    assert (summary_in(folder).learned_from == 1234) is (doubt == "none")
 
 
 def test_a_large_run_saves_its_own_and_status_agrees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

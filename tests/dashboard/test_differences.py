@@ -56,7 +56,8 @@ def test_changes_add_up(tmp_path: Path) -> None:
     bench.write(WORKFLOW)
     assert bench("run", "-q", "--keep-going", *SMALL).returncode == 1
     folder = find_run(bench.directory, None)
-    summary, collector = RunSummary(), Collector()
+    summary = RunSummary()
+    collector = Collector(summary)
     before, seen = None, {}
     with reading(folder) as journal:
         for record in journal.replay():

@@ -65,13 +65,34 @@ def test_the_figures_of_runs_add_up() -> None:
 
 
 def test_the_wait_of_a_job_that_was_held_back_counts_from_its_admission() -> None:
-    extra, why = Extra(), Why("test", "test")
+    summary, why = RunSummary(), Why("test", "test")
+    first, *_ = started()
+    assert isinstance(first, RunStarted)
     for record in (
+        structs.replace(first, cluster="slurm"),
         records.Submit(100.0, "first", JobRequest(MACHINE), why),
         records.Submit(100.0, "side", JobRequest(MACHINE), why, after="first"),
         records.JobState(110.0, "first", JobPhase.RUNNING),
         records.Admit(500.0, "side", why),
         records.JobState(530.0, "side", JobPhase.RUNNING),
     ):
-        extra.apply(record)
-    assert (extra.waits, extra.waited_s) == (2, 10.0 + 30.0)
+        summary.apply(record)
+    metrics = metrics_of(summary, Extra(), "running", 600.0)
+    assert (metrics.waits, metrics.waited_s) == (2, 10.0 + 30.0)
+
+
+def test_the_wait_of_a_job_that_follows_another_counts_from_the_end_of_that() -> None:
+    summary, why = RunSummary(), Why("test", "test")
+    first, *_ = started()
+    assert isinstance(first, RunStarted)
+    for record in (
+        structs.replace(first, cluster="slurm"),
+        records.Submit(100.0, "first", JobRequest(MACHINE), why),
+        records.Submit(100.0, "next", JobRequest(MACHINE), why, after="first"),
+        records.JobState(110.0, "first", JobPhase.RUNNING),
+        records.JobState(500.0, "first", JobPhase.ENDED),
+        records.JobState(520.0, "next", JobPhase.RUNNING),
+    ):
+        summary.apply(record)
+    metrics = metrics_of(summary, Extra(), "running", 600.0)
+    assert (metrics.waits, metrics.waited_s) == (2, 10.0 + 20.0)

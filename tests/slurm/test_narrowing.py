@@ -140,7 +140,7 @@ def _compare_with_accounting(flow: Narrowing, number: int) -> None:
     began = min(record.at if record.since is None else record.since for record in running)
     ended = min(record.at for record in flow.records() if _ends_job(record))
     back_s = sum(len(shrunk.nodes) * (ended - shrunk.at) for shrunk in flow.of(Shrunk))
-    held_s = 3600 * summary.core_hours.held(summary.last_at)
+    held_s = 3600 * summary.jobs.held_core_hours(summary.last_at)
     assert held_s == pytest.approx(8 * (NODES * (ended - began) - back_s), abs=1.0)
 
 

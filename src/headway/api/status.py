@@ -13,7 +13,7 @@ from headway.api.run_result import RunStatus
 from headway.api.saved_summary import summary_of
 from headway.drivers.manager_jobs import manager_jobs
 from headway.report.run.by_column import by_column
-from headway.report.run.story import reused_tasks, tasks_of
+from headway.report.run.story import tasks_of
 from headway.report.run.summary import RunSummary
 from headway.report.run.task_usage import PartUsage
 
@@ -42,8 +42,7 @@ def status(
             summary = summary_of(folder, journal)
         if by is not None:
             known_column(by, columns_of(tasks.values()), "--by")
-            reused = reused_tasks(journal)
-            table = by_column(by, tasks.values(), lambda task: "reused" if task in reused else summary.state_of(task))
+            table = by_column(by, tasks.values(), summary.state_of)
     manager, jobs = managers_of(folder, summary)
     state = state_of(summary, manager)
     shown = manager_jobs(folder)[-1:] if state == "interrupted" else jobs

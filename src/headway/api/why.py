@@ -13,11 +13,11 @@ from headway.api.saved_summary import summary_of
 from headway.api.task_list import TaskList, list_tasks
 from headway.journal.folder import RunFolder
 from headway.journal.sqlite import SqliteJournal
+from headway.journal.story.jobs import Job
 from headway.model.command_as_run import command_as_run
 from headway.model.outcome import Measured, Usage
 from headway.model.task import Task
 from headway.report.run.story import Attempt, Story, story_of, tasks_of
-from headway.report.run.summary import QueuedJob
 from headway.workers.full_disk import is_full, largest_tasks
 
 
@@ -75,7 +75,7 @@ def _full_disk(folder: RunFolder, journal: SqliteJournal) -> str:
     return "its disk is full" + (f"; of the unfinished tasks, these take most of it: {largest}" if largest else "")
 
 
-def _job(job: QueuedJob) -> dict[str, Any]:
+def _job(job: Job) -> dict[str, Any]:
     seen = job.seen
     return {
         "tag": job.submit.tag,

@@ -15,6 +15,7 @@ from headway.dashboard.reading import DamagedError, Reading
 from headway.dashboard.shelf import Row, Shelf
 from headway.dashboard.streams import Stream, message
 from headway.journal.folder import RunFolder
+from headway.report.run.summary import RunSummary
 from headway.report.run_page.collecting import Collector
 from headway.report.run_page.data import Failed, PageData
 from headway.report.run_page.page import data_of, failures_of
@@ -35,10 +36,10 @@ class LiveRun:
         self.folder = folder
         self.stream = Stream()
         self.trouble = ""
-        self.collector = Collector()
+        self.collector = Collector(RunSummary())
         self.data: PageData | None = None
         self._thread = thread
-        self._reading = Reading(folder, [self.collector])
+        self._reading = Reading(folder, self.collector.run, self.collector)
         self._last: Snapshot | None = None
         self._whole: tuple[int, bytes] = (-1, b"")
         self._failures: tuple[int, list[Failed]] = (-1, [])

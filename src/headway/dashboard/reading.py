@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Protocol
 
 from headway.api.finding import manager_of, state_of
@@ -29,12 +28,12 @@ class DamagedError(Exception):
 
 
 class Reading:
-    """Reads what is new; a summary and other listeners hear it."""
+    """Reads what is new; a summary hears it, and then another listener."""
 
-    def __init__(self, folder: RunFolder, listeners: Sequence[Listener] = ()) -> None:
+    def __init__(self, folder: RunFolder, summary: RunSummary, listener: Listener) -> None:
         self.folder = folder
-        self.summary = RunSummary()
-        self._listeners = (self.summary, *listeners)
+        self.summary = summary
+        self._listener = listener
         self._tail: JournalTail | None = None
         self._file = 0
 
@@ -49,8 +48,8 @@ class Reading:
             with self._tail.careful():
                 news = self._tail.news()
                 for record in news:
-                    for listener in self._listeners:
-                        listener.apply(record)
+                    self.summary.apply(record)
+                    self._listener.apply(record)
         except FileNotFoundError:
             raise DamagedError("this run was deleted") from None
         except (HeadwayError, OSError) as error:

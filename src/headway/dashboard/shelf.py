@@ -14,6 +14,7 @@ from headway.dashboard.reading import DamagedError, Reading, Signature, signatur
 from headway.journal.folder import Project, RunFolder
 from headway.model.errors import HeadwayError
 from headway.report.metrics import Extra, RunMetrics, metrics_of
+from headway.report.run.summary import RunSummary
 from headway.report.words import harmless
 
 WALK_EVERY_S = 4.0
@@ -119,7 +120,7 @@ class Shelf:
             if kept.seen == now:
                 return
             kept.extra = Extra()
-            kept.reading = Reading(kept.folder, [kept.extra])
+            kept.reading = Reading(kept.folder, RunSummary(), kept.extra)
         kept.seen = now
         try:
             while kept.reading.read()[1]:

@@ -9,17 +9,15 @@ from typing import Any
 
 from headway.history.base import KeptWait
 from headway.history.sql import History
-from headway.model.job import JobPhase
+from headway.journal.story.jobs import Jobs
 from headway.model.observation import Observation
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import (
-    Admit,
     Decision,
     Event,
     HistoryKey,
     JobState,
     Launch,
-    Release,
     SeenWait,
     Submit,
     TaskEnded,
@@ -113,26 +111,19 @@ class WaitRecorder(Recorder):
     def __init__(self, key: HistoryKey, run: str) -> None:
         super().__init__(key)
         self._run = run
-        self._submitted: dict[str, Submit] = {}
-        self._ended: dict[str, float] = {}  # by tag
+        self._jobs = Jobs()
 
     def note(self, record: Event | Decision) -> None:
-        match record:
-            case Submit():
-                self._submitted[record.tag] = record
-            case Admit():  # it had a rank before, so that its wait is not that of a job that is submitted
-                self._submitted.pop(record.tag, None)
-            case Release():
-                self._ended.setdefault(record.tag, record.at)
-            case JobState(phase=JobPhase.ENDED):
-                self._ended[record.tag] = record.at if record.since is None else record.since
-            case JobState(phase=JobPhase.RUNNING):
-                job = self._submitted.pop(record.tag, None)
-                if job is not None and (job.after is None or job.after in self._ended):
-                    self._waited(job, record.at if record.since is None else record.since)
+        before = self._jobs.known.get(record.tag) if isinstance(record, JobState) else None
+        self._jobs.apply(record)
+        if before is not None and before.started_at is None:
+            job = self._jobs.known[before.submit.tag]
+            # A job that was admitted had a rank before: its wait is not that of a job that is submitted.
+            if job.waited_s is not None and job.admitted_at is None:
+                self._waited(job.submit, job.waited_s)
 
-    def _waited(self, job: Submit, started_at: float) -> None:
-        size, waited_s = job.request.per_node, max(0.0, started_at - job.ready_at(self._ended))
+    def _waited(self, job: Submit, waited_s: float) -> None:
+        size = job.request.per_node
         # The queue's own plan was read at submission; it says nothing about a wait that began later.
         estimate_s = job.wait_estimate_s if job.after is None else None
         wait = SeenWait(size.nodes, size.walltime_s or 0.0, estimate_s, waited_s)

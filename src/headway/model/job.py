@@ -78,3 +78,19 @@ class JobPhase(StrEnum):
     RUNNING = "running"
     ENDED = "ended"
     UNKNOWN = "unknown"
+
+
+def eligible_at(
+    submitted_at: float, after: str | None, after_ended_at: float | None, admitted_at: float | None
+) -> float | None:
+    """Return since when a job waits for nodes; None: not yet.
+
+    A job that follows another (`after`) does not wait before that has ended, unless it was admitted earlier: then it
+    waits since its admission.
+
+    >>> eligible_at(0.0, None, None, None), eligible_at(0.0, "first", 60.0, None), eligible_at(0.0, "first", None, 40.0)
+    (0.0, 60.0, 40.0)
+    """
+    if admitted_at is not None or after is None:
+        return submitted_at if admitted_at is None else admitted_at
+    return None if after_ended_at is None else max(submitted_at, after_ended_at)

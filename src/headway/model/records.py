@@ -9,7 +9,6 @@ A decision says what it intends in typed fields. Its `Why` only explains it to p
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field, structs
@@ -497,10 +496,6 @@ class Submit(Decision, frozen=True, tag="submit"):
     wait_ticket: dict[str, Figure] = field(default_factory=dict)  # what the wait model needs to learn from the wait
     shares: tuple[str, ...] = ()  # of a pool, whose tasks it was sized for, though any may run in it; empty: all
     meant_for: tuple[str, ...] = ()  # the tasks that a side job was sized for, though any may run in it
-
-    def ready_at(self, ended: Mapping[str, float]) -> float:
-        """When the job could start: at its submission or, if later, at its predecessor's end (`ended`, by tag)."""
-        return self.at if self.after is None else max(self.at, ended.get(self.after, self.at))
 
 
 class AskQueue(Decision, frozen=True, tag="ask-queue"):

@@ -88,7 +88,7 @@ def message_of(
     if trouble:
         details.append(f"its manager ended: {harmless(trouble)}; nothing is lost, `headway resume` goes on")
     if event == "stuck":
-        details += [f"job {line}" for line in job_lines(list(summary.queue.values())[:_MOST_JOBS], now)]
+        details += [f"job {line}" for line in job_lines(list(summary.jobs.live().values())[:_MOST_JOBS], now)]
         details += [harmless(unread.message) for unread in summary.unread.values()]
     first = FirstFailure(harmless(failure.task), harmless(failure.why.text), []) if failure else None
     message = Message(

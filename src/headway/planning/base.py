@@ -9,7 +9,7 @@ from functools import partial
 
 from msgspec import Struct, structs
 
-from headway.model.job import JobPhase, JobRequest
+from headway.model.job import JobPhase, JobRequest, eligible_at
 from headway.model.preference import Preference
 from headway.model.records import Decision, LimitsRead, QueueRead, SeenWait, Submit
 from headway.model.task import Task
@@ -84,12 +84,10 @@ class JobStatus:
     @property
     def waited_s(self) -> float | None:
         """Its queue wait, from its submission, admission or predecessor's end, if that was later; None: not known."""
-        ready_at = self.submitted_at if self.admitted_at is None else self.admitted_at
-        if self.predecessor is not None and self.admitted_at is None:
-            if self.predecessor.ended_at is None:
-                return None
-            ready_at = max(ready_at, self.predecessor.ended_at)
-        return None if self.started_at is None else max(0.0, self.started_at - ready_at)
+        before = self.predecessor
+        after, after_ended_at = (None, None) if before is None else (before.tag, before.ended_at)
+        since = eligible_at(self.submitted_at, after, after_ended_at, self.admitted_at)
+        return None if since is None or self.started_at is None else max(0.0, self.started_at - since)
 
     @property
     def expected_start(self) -> float:

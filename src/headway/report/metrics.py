@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
 
-from headway.model import records
-from headway.model.job import JobPhase
-from headway.model.records import Decision, Event
+from headway.model.records import Decision, Event, TasksAdded
 from headway.model.resources import Resources
 from headway.report.run.figures import STATES, Figures
 from headway.report.run.summary import RunSummary
@@ -20,35 +18,18 @@ _OTHER = {"\\": "\\\\", '"': '\\"', "\n": "\\n"}
 
 
 class Extra:
-    """Hears a run's records and keeps what metrics need and `RunSummary` has not: what was asked for, and waits."""
+    """Hears a run's records and keeps what metrics need and `RunSummary` has not: what was asked for."""
 
     def __init__(self) -> None:
         self.asked_memory: defaultdict[str, float] = defaultdict(float)  # by category: the most that a task asks for
         self.asked_cores: defaultdict[str, float] = defaultdict(float)
-        self.waits = 0
-        self.waited_s = 0.0
-        self._ready: dict[str, float] = {}  # by job that waits: since when
-        self._ended: dict[str, float] = {}
 
     def apply(self, record: Event | Decision) -> None:
         """Take note of a record."""
-        match record:
-            case records.TasksAdded():
-                for task in record.tasks:
-                    memory, cores = task.hints.get("memory_bytes") or 0.0, task.hints.get("cores") or 0.0
-                    self.asked_memory[task.category] = max(self.asked_memory[task.category], memory)
-                    self.asked_cores[task.category] = max(self.asked_cores[task.category], cores)
-            case records.Submit():
-                self._ready[record.tag] = record.ready_at(self._ended)
-            case records.Admit() if record.tag in self._ready:
-                self._ready[record.tag] = record.at
-            case records.JobState(phase=JobPhase.RUNNING) if record.tag in self._ready:
-                self.waits += 1
-                at = record.at if record.since is None else record.since
-                self.waited_s += max(0.0, at - self._ready.pop(record.tag))
-            case records.JobState(phase=JobPhase.ENDED):
-                self._ready.pop(record.tag, None)
-                self._ended[record.tag] = record.at
+        for task in record.tasks if isinstance(record, TasksAdded) else ():
+            memory, cores = task.hints.get("memory_bytes") or 0.0, task.hints.get("cores") or 0.0
+            self.asked_memory[task.category] = max(self.asked_memory[task.category], memory)
+            self.asked_cores[task.category] = max(self.asked_cores[task.category], cores)
 
 
 class RunMetrics(Struct, frozen=True):
@@ -76,7 +57,8 @@ def metrics_of(summary: RunSummary, extra: Extra, state: str, now: float) -> Run
     for (category, _), tasks in summary.reasons.items():
         begun[category] += tasks
     goes_on = state == "running"
-    batch = [job for job in summary.queue.values() if summary.batch and goes_on]
+    batch = summary.jobs.live().values() if summary.batch and goes_on else ()
+    waits_s = summary.jobs.waits_s() if summary.batch else []
     running = sum(job.started_at is not None for job in batch)
     return RunMetrics(
         workflow=summary.settings.name if summary.settings else "",
@@ -88,12 +70,12 @@ def metrics_of(summary: RunSummary, extra: Extra, state: str, now: float) -> Run
         asked_cores=dict(extra.asked_cores),
         available=summary.available() if goes_on and summary.capacity else Resources(),
         in_use=summary.in_use() if goes_on else Resources(),
-        waits=extra.waits if summary.batch else 0,
-        waited_s=extra.waited_s if summary.batch else 0.0,
+        waits=len(waits_s),
+        waited_s=sum(waits_s),
         jobs_waiting=len(batch) - running,
         jobs_running=running,
-        core_hours_held=summary.core_hours.held(now if goes_on else summary.last_at),
-        core_hours_used=summary.core_hours.used,
+        core_hours_held=summary.jobs.held_core_hours(now if goes_on else summary.last_at),
+        core_hours_used=summary.jobs.used_core_hours,
     )
 
 

@@ -10,8 +10,8 @@ from headway.api.matching import fitting, has_wildcard
 from headway.model.resources import Resources
 from headway.model.units import format_bytes, format_duration
 from headway.report.bars import bar, fitted
-from headway.report.run.job_lines import outlook
-from headway.report.run.summary import Failure, QueuedJob
+from headway.report.run.job_lines import named, outlook, shape_of
+from headway.report.run.summary import Failure
 from headway.report.run.waiting_reasons import waiting_reasons
 from headway.report.run.watched_run import WatchedRun, WatchedTask
 from headway.report.words import count, harmless
@@ -141,13 +141,14 @@ def count_cores(cores: float) -> str:
 
 def jobs(run: WatchedRun, state: str, now: float, width: int) -> Table:
     """Allocations: those that are held and how much of them is in use, and those that wait and for how long still."""
-    rows = [] if run.finished else [Row(tag, _job(run, tag, job, now)) for tag, job in run.queue.items()]
+    rows = [] if run.finished else [Row(tag, _job(run, tag, now)) for tag in run.jobs.live()]
     others = sum(max([4, *(len(str(row.cells[number])) for row in rows)]) for number in range(3))
     columns = [Column("job"), Column("state"), Column("for", right=True), Column("cores in use", right=True)]
     return [*columns, Column("asks for, and why it waits", width=max(24, width - others - 24))], rows
 
 
-def _job(run: WatchedRun, tag: str, job: QueuedJob, now: float) -> list[Cell]:
+def _job(run: WatchedRun, tag: str, now: float) -> list[Cell]:
+    job = run.jobs.known[tag]
     nodes = [(node, capacity) for node, (of, capacity) in run.capacity.items() if of == tag]
     here = {node for node, _ in nodes}
     parts = [(node, launch.resources.cores) for launch in run.running.values() for node in (launch.node, *launch.also)]
@@ -164,8 +165,8 @@ def _job(run: WatchedRun, tag: str, job: QueuedJob, now: float) -> list[Cell]:
         said = [harmless(job.seen.message)] if job.seen and job.seen.message else []
         said += outlook(job.expected_at, now)
     cores = f"{used:g} of {sum(capacity.cores for _, capacity in nodes):g}" if nodes else "·"
-    name = job.name if run.batch else next(iter(here), job.name)
-    about = "; ".join([job.shape, *said])
+    name = named(job) if run.batch else next(iter(here), named(job))
+    about = "; ".join([shape_of(job), *said])
     return [harmless(name), state, format_duration(max(0.0, now - since)), cores, about]
 
 
@@ -251,8 +252,9 @@ def held(run: WatchedRun) -> Text:
     parts = [f"{used.cores:g} of {available.cores:g} cores"]
     parts.append(f"{format_bytes(used.memory_bytes)} of {format_bytes(available.memory_bytes)} memory in use")
     if run.batch:
-        running = sum(job.started_at is not None for job in run.queue.values())
-        parts.append(f"{count(running, 'job')} held, {len(run.queue) - running:,} waiting")
+        live = run.jobs.live()
+        running = sum(job.started_at is not None for job in live.values())
+        parts.append(f"{count(running, 'job')} held, {len(live) - running:,} waiting")
     return Text(", ".join(parts), style="dim")
 
 

@@ -129,7 +129,7 @@ def test_nodes_that_a_job_gives_back_or_must_keep_are_news() -> None:
         "system); they stay until their jobs end"
     )
     summary.apply(gave)
-    (line,) = job_lines(list(summary.queue.values()), 100.0)
+    (line,) = job_lines(list(summary.jobs.live().values()), 100.0)
     assert line.endswith("; gave back 1 node")
 
 

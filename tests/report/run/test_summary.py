@@ -173,3 +173,29 @@ def test_awe_of_any_run_follows_the_formula(
     assert summary.whole().done == len(runs)
     assert not summary.running
     assert not summary.troubles
+
+
+def test_states_of_tasks() -> None:
+    tasks = [task(name) for name in ("waits", "runs", "works", "kept", "remade", "handed back", "fails")]
+    summary = summary_of(
+        *started(*tasks, task("below", parents=("fails",))),
+        records.Reuse(101.0, "kept", "6"),
+        records.Reuse(101.0, "remade", "6"),
+        records.Remake(102.0, "remade", "runs"),
+        *(launch(name, 1, MACHINE) for name in ("runs", "works", "handed back", "fails")),
+        ended("works", 1, 5.0),
+        ended("handed back", 1, 5.0, Ending.MEMORY),
+        records.GiveUp(120.0, "handed back", Why("test", "test"), handed_back=True),
+        ended("fails", 1, 5.0, Ending.EXIT_CODE),
+        records.GiveUp(120.0, "fails", Why("test", "test")),
+    )
+    assert {name: summary.state_of(name) for name in [*(each.id for each in tasks), "below"]} == {
+        "waits": "waiting",
+        "runs": "running",
+        "works": "succeeded",
+        "kept": "reused",
+        "remade": "waiting",
+        "handed back": "failed",
+        "fails": "failed",
+        "below": "cut_off",
+    }

@@ -8,6 +8,7 @@ from headway.model.outcome import Ending
 from headway.model.records import Why
 from headway.model.resources import Resources
 from headway.model.task import Task
+from headway.report.run.summary import RunSummary
 from headway.report.run_page.collecting import Collector
 from headway.report.run_page.comparing import saved_tiles, whole_node_hours
 from tests.report.records import GB, ended, launch
@@ -19,7 +20,8 @@ def test_what_was_saved_against_requests_and_whole_nodes() -> None:
     """Two nodes of 8 cores, of which the job asks for 4 each; after an hour it gives one back."""
     hints = {"memory_bytes": 8.0 * GB, "cores": 2.0}
     tasks = [Task(name, "work", "true", hints=hints) for name in ("one", "two", "broken")]
-    collector = Collector()
+    summary = RunSummary()
+    collector = Collector(summary)
     for record in (
         records.RunStarted(0, "1", "u", "w", "/w", "w.yaml", "0.1", "ladder", "fifo", cluster="slurm"),
         records.LimitsRead(0, Resources(cores=8, memory_bytes=32 * GB)),
@@ -40,10 +42,11 @@ def test_what_was_saved_against_requests_and_whole_nodes() -> None:
         records.Shrunk(3700, "tag", ("other",)),
         records.JobState(7300, "tag", JobPhase.ENDED),
     ):
+        summary.apply(record)
         collector.apply(record)
     collector.end()
-    assert whole_node_hours(collector, 9999.0) == 8 * (2 * 1 + 1 * 1)
-    memory, cores, nodes = saved_tiles(collector, 9999.0, 12.0)
+    assert whole_node_hours(summary, 9999.0) == 8 * (2 * 1 + 1 * 1)
+    memory, cores, nodes = saved_tiles(collector, 9999.0)
     assert (memory.value, memory.name) == ("50%", "less memory than the workflow asks for")  # 8 of 16 TB·s
     assert (cores.value, cores.name) == ("50%", "more core time than the workflow asks for")  # 6,000 of 4,000 core·s
     assert (nodes.value, nodes.note) == ("50%", "12 instead of 24")
@@ -51,9 +54,14 @@ def test_what_was_saved_against_requests_and_whole_nodes() -> None:
 
 
 def test_nothing_is_claimed_where_nothing_is_asked() -> None:
-    collector = Collector()
-    collector.apply(records.RunStarted(0, "1", "u", "w", "/w", "w.yaml", "0.1", "ladder", "fifo"))
-    collector.apply(records.TasksAdded(0, [Task("one", "one", "true")]))
-    collector.apply(launch("one", 1, Resources(cores=2, memory_bytes=2 * GB), at=100))
-    collector.apply(ended("one", 1, 1000, at=1100))
-    assert saved_tiles(collector, 1100.0, None) == []
+    summary = RunSummary()
+    collector = Collector(summary)
+    for record in (
+        records.RunStarted(0, "1", "u", "w", "/w", "w.yaml", "0.1", "ladder", "fifo"),
+        records.TasksAdded(0, [Task("one", "one", "true")]),
+        launch("one", 1, Resources(cores=2, memory_bytes=2 * GB), at=100),
+        ended("one", 1, 1000, at=1100),
+    ):
+        summary.apply(record)
+        collector.apply(record)
+    assert saved_tiles(collector, 1100.0) == []

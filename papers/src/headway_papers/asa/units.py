@@ -11,9 +11,9 @@ from msgspec import Struct
 from headway.drivers.simulated import SimulatedRun, simulate
 from headway.drivers.through_queue import Through, run_through
 from headway.grouping.simple import PerStage
+from headway.journal.story.jobs import Jobs
 from headway.kernels.batch.queue import Backfill, Dependency
 from headway.model import records
-from headway.model.job import JobPhase
 from headway.model.outcome import Ending
 from headway.model.records import Decision, Event, Figure
 from headway.planning import PLANS
@@ -149,32 +149,19 @@ def planner_of(plan: str, model: Asa) -> Callable[[Estimate], Planner]:
 def row_of(journal: Sequence[Event | Decision], workflow: str, cores: int, repeat: int, cores_of_node: int) -> Row:
     """Sum up a run's records. A node has one task at a time, so busy tasks are busy nodes."""
     began = journal[0].at
-    submitted: dict[str, records.Submit] = {}
-    started: dict[str, float] = {}
-    over: dict[str, float] = {}
+    jobs = Jobs.of(journal)
     busy: list[tuple[float, float]] = []
-    given: list[tuple[str, float, int]] = []  # nodes that running jobs gave back
     status, early = "unfinished", 0
     for record in journal:
         match record:
-            case records.Submit():
-                submitted[record.tag] = record
-            case records.JobState(phase=JobPhase.RUNNING):
-                started[record.tag] = record.at
-            case records.JobState(phase=JobPhase.ENDED):
-                over.setdefault(record.tag, record.at)
             case records.Release():
-                over.setdefault(record.tag, record.at)
                 early += record.too_early
-            case records.Shrunk():
-                given.append((record.tag, record.at, len(record.nodes)))
             case records.TaskEnded() if record.outcome.ending is Ending.SUCCESS:
                 busy.append((record.outcome.started_at, record.outcome.ended_at))
             case records.Finish():
                 status = record.status
     ended = max((end for _, end in busy), default=began)
-    held_s = sum(submitted[tag].request.per_node.nodes * (over[tag] - at) for tag, at in started.items())
-    held_s -= sum(nodes * (over[tag] - at) for tag, at, nodes in given)
+    held_s = sum(job.held_node_s(journal[-1].at) for job in jobs.known.values())
     busy_s = sum(end - begin for begin, end in busy)
     return Row(
         workflow=workflow,
@@ -183,11 +170,11 @@ def row_of(journal: Sequence[Event | Decision], workflow: str, cores: int, repea
         start_s=began,
         status=status,
         makespan_s=ended - began,
-        total_wait_s=sum(at - submitted[tag].ready_at(over) for tag, at in started.items()),
+        total_wait_s=sum(jobs.waits_s()),
         perceived_wait_s=ended - began - covered_s(busy),
         core_hours=cores_of_node * held_s / 3600,
         idle_core_hours=cores_of_node * (held_s - busy_s) / 3600,
-        jobs=len(submitted),
+        jobs=len(jobs.known),
         early=early,
     )
 

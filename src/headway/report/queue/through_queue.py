@@ -10,8 +10,8 @@ from statistics import fmean
 from msgspec import Struct, structs
 from rich.text import Text
 
+from headway.journal.story.jobs import Jobs
 from headway.model import records
-from headway.model.job import JobPhase
 from headway.model.outcome import Ending
 from headway.model.records import Decision, Event
 from headway.model.units import format_duration
@@ -43,32 +43,17 @@ def passage_of(plan: str, journal: Iterable[Event | Decision]) -> Passage:
     """Compute the figures from a simulated run's records."""
     began = ended = 0.0
     status = "unfinished"
-    submitted: dict[str, records.Submit] = {}
-    started: dict[str, float] = {}
-    admitted: dict[str, float] = {}
-    over: dict[str, float] = {}
-    released: set[str] = set()
-    given: list[tuple[str, float, int]] = []  # nodes that running jobs gave back
+    jobs = Jobs()
     cores_of_node = 1.0
     busy_core_s = 0.0
     holding: dict[tuple[str, int], float] = {}  # cores of running attempts
     for record in journal:
+        jobs.apply(record)
         match record:
             case records.RunStarted():
                 began = record.at
             case records.LimitsRead(wish=None):
                 cores_of_node = record.limits.cores
-            case records.Submit():
-                submitted[record.tag] = record
-            case records.Admit():
-                admitted[record.tag] = record.at
-            case records.JobState(phase=JobPhase.RUNNING):
-                started[record.tag] = record.at
-            case records.JobState(phase=JobPhase.ENDED) | records.Release():
-                over[record.tag] = record.at
-                released |= {record.tag} if isinstance(record, records.Release) else set()
-            case records.Shrunk():
-                given.append((record.tag, record.at, len(record.nodes)))
             case records.Launch():
                 holding[record.task, record.attempt] = record.resources.cores * record.resources.nodes
             case records.TaskEnded():
@@ -79,18 +64,15 @@ def passage_of(plan: str, journal: Iterable[Event | Decision]) -> Passage:
                     busy_core_s += cores * (outcome.ended_at - outcome.started_at)
             case records.Finish():
                 status = record.status
-    waits_s = [at - admitted.get(tag, submitted[tag].ready_at(over)) for tag, at in started.items()]
-    asked = {tag: submit.request.per_node for tag, submit in submitted.items()}
-    held = [(tag, at, asked[tag].nodes) for tag, at in started.items()]
-    held += [(tag, at, -nodes) for tag, at, nodes in given]
-    core_s = sum(asked[tag].cores * nodes * max(0.0, over[tag] - at) for tag, at, nodes in held if tag in over)
+    waits_s, over = jobs.waits_s(), [job for job in jobs.known.values() if job.ended_at is not None]
+    core_s = sum(job.held_core_s(job.ended_at or 0.0) for job in over)
     held_s = core_s / cores_of_node
     return Passage(
         plan=plan,
         status=status,
         makespan_s=max(0.0, ended - began),
-        jobs=len(submitted),
-        expired=len(over.keys() - released),
+        jobs=len(jobs.known),
+        expired=sum(not job.is_given_back for job in over),
         first_wait_s=waits_s[0] if waits_s else 0.0,
         mean_wait_s=sum(waits_s) / len(waits_s) if waits_s else 0.0,
         node_hours=held_s / 3600,

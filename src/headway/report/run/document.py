@@ -7,10 +7,11 @@ from typing import Any
 from msgspec import to_builtins
 
 from headway.journal.folder import RunFolder
+from headway.journal.story.jobs import Job
 from headway.model.resources import Resources
 from headway.report.run.again import again
 from headway.report.run.figures import STATES, Figures, ResourceTotals
-from headway.report.run.summary import QueuedJob, RunSummary
+from headway.report.run.summary import RunSummary
 from headway.version import __version__
 
 
@@ -40,12 +41,12 @@ def document(summary: RunSummary, folder: RunFolder, state: str, now: float) -> 
         "wall_s": summary.elapsed_s(now if state == "running" else None),
         "warnings": list(settings.warnings) if settings else [],
         "limits": amounts(summary.limits),
-        "jobs": summary.jobs,
+        "jobs": len(summary.jobs.known),
         "calls": dict(summary.calls),
-        "core_hours_held": summary.core_hours.held(now if state == "running" else summary.last_at),
-        "core_hours_used": summary.core_hours.used,
-        "billing_hours": summary.core_hours.charged(now if state == "running" else summary.last_at),
-        "queue": [_job(tag, job) for tag, job in summary.queue.items()] if summary.batch else [],
+        "core_hours_held": summary.jobs.held_core_hours(now if state == "running" else summary.last_at),
+        "core_hours_used": summary.jobs.used_core_hours,
+        "billing_hours": summary.jobs.billing_hours(now if state == "running" else summary.last_at),
+        "queue": [_job(tag, job) for tag, job in summary.jobs.live().items()] if summary.batch else [],
         "unread": [
             {"wish": str(it.wish or ""), "since": it.at, "because": it.message}
             for it in summary.unread.values()
@@ -86,7 +87,7 @@ def document(summary: RunSummary, folder: RunFolder, state: str, now: float) -> 
     }
 
 
-def _job(tag: str, job: QueuedJob) -> dict[str, Any]:
+def _job(tag: str, job: Job) -> dict[str, Any]:
     """A job that waits or runs, and what the batch system says of it."""
     seen = job.seen
     runs = "suspended" if seen and seen.suspended else "running"

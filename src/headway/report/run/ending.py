@@ -21,6 +21,7 @@ from headway.model.command_as_run import command_as_run
 from headway.model.errors import SiteError
 from headway.model.records import Launch
 from headway.model.units import format_duration
+from headway.report.run.job_lines import core_hours_words
 from headway.report.run.orphans import orphan_sentence
 from headway.report.run.story import tasks_of
 from headway.report.run.summary import Failure, RunSummary
@@ -50,8 +51,8 @@ def print_ending(console: Console, summary: RunSummary, folder: RunFolder, page:
     if summary.calls:
         each = ", ".join(f"{times:,} {command}" for command, times in Counter(summary.calls).most_common())
         calls = count(sum(summary.calls.values()), "time")
-        show(console, f"{count(summary.jobs, 'job')}; Slurm was asked {calls}: {each}")
-    if summary.calls and (held := summary.core_hours.sentence(summary.last_at)):
+        show(console, f"{count(len(summary.jobs.known), 'job')}; Slurm was asked {calls}: {each}")
+    if summary.calls and (held := core_hours_words(summary.jobs, summary.last_at)):
         show(console, held)
     for figures in summary.categories.values():
         if unused := unused_gpus(figures):

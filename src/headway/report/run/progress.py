@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 from rich.console import Console
 from rich.text import Text
 
+from headway.journal.story.jobs import Job
 from headway.model.job import JobPhase
 from headway.model.records import (
     AvoidNode,
@@ -28,8 +29,8 @@ from headway.model.records import (
 )
 from headway.model.resources import describe
 from headway.model.units import format_duration
-from headway.report.run.job_lines import outlook, without_nodes
-from headway.report.run.summary import QueuedJob, RunSummary
+from headway.report.run.job_lines import named, outlook, shape_of, without_nodes
+from headway.report.run.summary import RunSummary
 from headway.report.saying import show
 from headway.report.streams import silence
 from headway.report.words import clock, count, harmless
@@ -75,8 +76,8 @@ def news_of(record: Event | Decision, summary: RunSummary) -> News | None:
             running = sum(launch.node == record.node for launch in summary.running.values())
             again = f"; {count(running, 'task')} will run again" if running else ""
             return News(Kind.LOST, f"node {record.node}", f"{record.message}{again}")
-        case JobSeen() | JobState() | Shrunk() if record.tag in summary.queue:
-            return _of_job(record, summary.queue[record.tag])
+        case JobSeen() | JobState() | Shrunk() if summary.jobs.is_live(record.tag):
+            return _of_job(record, summary.jobs.known[record.tag])
         case AvoidNode() | QueueUnread():
             return _of_nodes(record)
         case UserCancel() | BudgetUsed():
@@ -105,7 +106,7 @@ def _retry(launch: Launch, summary: RunSummary) -> News:
     return News(Kind.RETRY, harmless(launch.task), f"{cause}; attempt {launch.attempt}{gets}")
 
 
-def _of_job(record: JobSeen | JobState | Shrunk, job: QueuedJob) -> News | None:
+def _of_job(record: JobSeen | JobState | Shrunk, job: Job) -> News | None:
     """Return the news in what the batch system says of a job."""
     if isinstance(record, Shrunk):
         return _narrower(record, job)
@@ -113,22 +114,22 @@ def _of_job(record: JobSeen | JobState | Shrunk, job: QueuedJob) -> News | None:
         return _changed(record, job) if record.phase is JobPhase.RUNNING else _waits(record, job)
     if record.phase is not JobPhase.ENDED or not record.message or job.started_at is not None:
         return None  # of a job that has run, the loss of its nodes says it
-    return News(Kind.LOST, f"job {job.name} ({job.shape})", harmless(record.message))
+    return News(Kind.LOST, f"job {named(job)} ({shape_of(job)})", harmless(record.message))
 
 
-def _waits(record: JobSeen, job: QueuedJob) -> News | None:
+def _waits(record: JobSeen, job: Job) -> News | None:
     """Return why a job waits, when that is known or changes."""
     if not record.message or (job.seen is not None and job.seen.message == record.message):
         return None
     job = structs.replace(job, seen=record)
     said = "; ".join([harmless(record.message), *outlook(job.expected_at, record.at)])
-    return News(Kind.HELD if record.held else Kind.WAITS, f"job {job.name} ({job.shape})", said)
+    return News(Kind.HELD if record.held else Kind.WAITS, f"job {named(job)} ({shape_of(job)})", said)
 
 
-def _changed(record: JobSeen, job: QueuedJob) -> News | None:
+def _changed(record: JobSeen, job: Job) -> News | None:
     """Return what became of a running job: it was suspended or resumed, or has another time limit."""
     before = job.seen or structs.replace(record, suspended=False, walltime_s=None)
-    subject = f"job {structs.replace(job, seen=record).name} ({job.shape})"
+    subject = f"job {named(structs.replace(job, seen=record))} ({shape_of(job)})"
     if record.suspended and not before.suspended:
         return News(Kind.SUSPENDED, subject, "its tasks stand still until it is resumed, and no others start there")
     longer = record.walltime_s or job.submit.request.per_node.walltime_s
@@ -141,11 +142,11 @@ def _changed(record: JobSeen, job: QueuedJob) -> News | None:
     return News(Kind.CHANGED, subject, f"it may run for {format_duration(longer)} now")
 
 
-def _narrower(record: Shrunk, job: QueuedJob) -> News:
+def _narrower(record: Shrunk, job: Job) -> News:
     """Return which nodes a job gave back, or that it may not."""
     gave = f"gave back {', '.join(name.partition('#')[0] for name in record.nodes)}, idle for now"
     kept = f"the batch system takes no nodes back from running jobs ({record.refused}); they stay until their jobs end"
-    return News(Kind.NARROWER, f"job {job.name} ({job.shape})", kept if record.refused else gave)
+    return News(Kind.NARROWER, f"job {named(job)} ({shape_of(job)})", kept if record.refused else gave)
 
 
 def _stopping(record: UserCancel | BudgetUsed, summary: RunSummary) -> News:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.text import Text
 
 from headway.journal.folder import Manager, RunFolder
+from headway.journal.story.jobs import Job
 from headway.model.records import RunStarted
 from headway.model.units import format_duration
 from headway.report.bars import bars, fitted
@@ -48,8 +51,8 @@ def print_status(
     if summary.running and not table:
         title = "running" if state == "running" else "running when the run was interrupted"
         show(console, "", title, *_running(summary, now if state == "running" else summary.last_at))
-    if summary.queue and summary.batch and not summary.finished:
-        show(console, "", "jobs", *_jobs(summary, now))
+    if summary.batch and not summary.finished and (jobs := list(summary.jobs.live().values())):
+        show(console, "", "jobs", *_jobs(jobs, now))
     if summary.unread and not summary.finished:
         show(console, "", "waiting for nodes", *(f"  {': '.join(without_nodes(it))}" for it in summary.unread.values()))
     if avoided := [it for it in summary.avoided.values() if it.until > now and not summary.finished]:
@@ -104,10 +107,10 @@ def _counts(summary: RunSummary, state: str) -> str:
     return f"{count(whole.total, 'task')}: {shown or 'none'}; {count(whole.attempts, 'attempt')}"
 
 
-def _jobs(summary: RunSummary, now: float) -> list[str]:
+def _jobs(jobs: Sequence[Job], now: float) -> list[str]:
     """A line for each job that waits or runs: its id, for how long, what it asks for, and why it waits."""
-    lines = [f"  {line}" for line in job_lines(list(summary.queue.values())[:_MOST], now)]
-    more = len(summary.queue) - _MOST
+    lines = [f"  {line}" for line in job_lines(jobs[:_MOST], now)]
+    more = len(jobs) - _MOST
     return lines + ([f"  … and {more:,} more (--json lists them all)"] if more > 0 else [])
 
 

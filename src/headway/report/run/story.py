@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Literal, TypeVar
 
 from msgspec import Struct, field, structs
 
 from headway.journal.base import Journal
+from headway.journal.story.jobs import KINDS, Job, Jobs
 from headway.model import records
 from headway.model.deferred import DeferredBlock
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import InputsRead, Launch, RunStarted, Why
 from headway.model.task import Task
-from headway.report.run.summary import QueuedJob
 
 Kind = TypeVar("Kind", bound=records.Record)
 State = Literal["succeeded", "reused", "failed", "cut-off", "running", "interrupted", "waiting"]
@@ -45,7 +45,7 @@ class Story(Struct):
     cut_off_by: dict[str, Why] = field(default_factory=dict)
     waits_for: list[str] = field(default_factory=list)
     inputs: InputsRead | None = None
-    jobs: list[QueuedJob] = field(default_factory=list)  # that wait in a queue, and that it may run in
+    jobs: list[Job] = field(default_factory=list)  # that wait in a queue, and that it may run in
     without_nodes: records.QueueUnread | None = None  # why no job can be planned for it now
     full_disk: str = ""  # if the disk is full now: a sentence about that
     settings: RunStarted | None = None  # of the run
@@ -54,17 +54,6 @@ class Story(Struct):
 def tasks_of(journal: Journal) -> dict[str, Task]:
     """All tasks of the run by id."""
     return {task.id: task for record in _all(journal, records.TasksAdded) for task in record.tasks}
-
-
-def reused_tasks(journal: Journal) -> set[str]:
-    """The tasks whose earlier result was reused, and was not made again since."""
-    reused: set[str] = set()
-    for record in journal.replay(kinds=["reuse", "remake"]):
-        if isinstance(record, records.Reuse):
-            reused.add(record.task)
-        elif isinstance(record, records.Remake):
-            reused.discard(record.task)
-    return reused
 
 
 def entry_of(journal: Journal, name: str) -> tuple[DeferredBlock, bool] | None:
@@ -111,7 +100,8 @@ def story_of(journal: Journal, task: Task, tasks: Mapping[str, Task]) -> Story:
                 cancelled = True
             case InputsRead():
                 story.inputs = record
-    story.attempts = _with_losses(journal, _with_jobs(journal, attempts))
+    jobs = Jobs.of(journal.replay(kinds=KINDS)).known
+    story.attempts = _with_losses(journal, [_with_job(it, jobs.get(it.launch.tag)) for it in attempts])
     story.state = _state(story)
     if story.state == "waiting":
         story.withdrawn = cancelled  # otherwise an attempt that was running has still finished
@@ -121,7 +111,7 @@ def story_of(journal: Journal, task: Task, tasks: Mapping[str, Task]) -> Story:
         else:
             story.waits_for = _unfinished_parents(journal, task)
     if story.state == "waiting" and not story.waits_for:
-        story.jobs = [job for job in _waiting_jobs(journal) if _may_run_in(job.submit, task)]
+        story.jobs = [job for job in jobs.values() if _waits(job) and _may_run_in(job.submit, task)]
         since = max((record.at for record in _all(journal, records.Resumed)), default=0.0)
         said = _all(journal, records.QueueUnread)
         unread = [record for record in said if record.wish == task.wish and record.at >= since]
@@ -129,14 +119,8 @@ def story_of(journal: Journal, task: Task, tasks: Mapping[str, Task]) -> Story:
     return story
 
 
-def _waiting_jobs(journal: Journal) -> list[QueuedJob]:
-    """The jobs that have not started."""
-    jobs = {record.tag: QueuedJob(record) for record in _all(journal, records.Submit)}
-    for seen in _all(journal, records.JobSeen):
-        jobs[seen.tag] = structs.replace(jobs[seen.tag], seen=seen)
-    begun = {record.tag for record in _all(journal, records.JobState)}
-    begun |= {record.tag for record in _all(journal, records.Release)}
-    return [job for tag, job in jobs.items() if tag not in begun]
+def _waits(job: Job) -> bool:
+    return job.started_at is None and job.ended_at is None
 
 
 def _may_run_in(submit: records.Submit, task: Task) -> bool:
@@ -156,12 +140,9 @@ def _state(story: Story) -> State:
     return "succeeded" if last.ending is Ending.SUCCESS else "waiting"
 
 
-def _with_jobs(journal: Journal, attempts: list[Attempt]) -> list[Attempt]:
-    """Add what the batch system last said of the attempts' jobs."""
-    seen = {record.tag: record for record in _all(journal, records.JobSeen)} if attempts else {}
-    given = Counter(record.tag for record in _all(journal, records.Shrunk) for _ in record.nodes)
-    of_jobs = [(seen.get(attempt.launch.tag), given[attempt.launch.tag]) for attempt in attempts]
-    return [Attempt(it.launch, it.outcome, it.lost, *of_job) for it, of_job in zip(attempts, of_jobs, strict=True)]
+def _with_job(attempt: Attempt, job: Job | None) -> Attempt:
+    """Add what the batch system last said of the attempt's job."""
+    return attempt if job is None else structs.replace(attempt, job=job.seen, given_back=job.given)
 
 
 def _with_losses(journal: Journal, attempts: list[Attempt]) -> list[Attempt]:

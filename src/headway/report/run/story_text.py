@@ -9,15 +9,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from headway.journal.story.jobs import Job
 from headway.model.command_as_run import command_as_run
 from headway.model.outcome import Ending, Measured, Quality, Usage
 from headway.model.records import Figure, JobSeen, Launch, Why
 from headway.model.task import Task
 from headway.model.units import format_duration
 from headway.report.run.again import chosen_words
-from headway.report.run.job_lines import without_nodes
+from headway.report.run.job_lines import named, shape_of, without_nodes
 from headway.report.run.story import Attempt, Story
-from headway.report.run.summary import QueuedJob
 from headway.report.saying import say, show
 from headway.report.words import amount, clock, count, first_line, harmless, moment
 
@@ -89,12 +89,14 @@ def _waiting(story: Story) -> str:
     return "all its dependencies are finished: it waits for free resources, or for the run to be resumed"
 
 
-def _jobs(jobs: Sequence[QueuedJob]) -> str:
+def _jobs(jobs: Sequence[Job]) -> str:
     """The job that a task waits for, and why that waits; of several one that is held, else the first."""
     job = next((job for job in jobs if job.seen and job.seen.held), jobs[0])
     others = f" or {count(len(jobs) - 1, 'other job')}" if jobs[1:] else ""
     held, why = (job.seen.held, job.seen.message) if job.seen else (False, "")
-    return harmless(f"job {job.name} ({job.shape}){others} to start{', which is HELD' * held}{f': {why}' * bool(why)}")
+    return harmless(
+        f"job {named(job)} ({shape_of(job)}){others} to start{', which is HELD' * held}{f': {why}' * bool(why)}"
+    )
 
 
 def _tell_attempt(console: Console, task: Task, attempt: Attempt, interrupted: bool) -> None:

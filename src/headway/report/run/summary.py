@@ -6,19 +6,17 @@ from collections import deque
 from collections.abc import Callable, Container, Iterable
 from typing import Any, Self
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
 
 from headway.journal.base import Journal
+from headway.journal.story.jobs import Jobs
 from headway.model import records
 from headway.model.deferred import DeferredBlock
-from headway.model.job import JobPhase, Wish
+from headway.model.job import Wish
 from headway.model.outcome import Ending, Outcome
 from headway.model.records import Decision, Event, Launch, RunStarted, Why, kind
 from headway.model.resources import Resources
-from headway.model.units import format_duration
-from headway.report.run.core_hours import CoreHours
 from headway.report.run.figures import Figures
-from headway.report.words import count
 
 
 class Failure(Struct, frozen=True):
@@ -28,41 +26,6 @@ class Failure(Struct, frozen=True):
     category: str
     why: Why
     attempt: int
-
-
-class QueuedJob(Struct, frozen=True):
-    """A job that waits or runs: its request, what the batch system last said of it, and since when it runs."""
-
-    submit: records.Submit
-    seen: records.JobSeen | None = None
-    started_at: float | None = None
-    given: int = 0  # nodes that it has given back
-
-    @property
-    def name(self) -> str:
-        """Its id in the batch system; before it has one, our own name for it."""
-        return str(self.seen.job_id) if self.seen is not None and self.seen.job_id is not None else self.submit.tag
-
-    @property
-    def shape(self) -> str:
-        """What it asks for: `2 nodes with 8 cores, 16 GB memory for 1h 30m`; of a share `3 cores, 6 GB on 1 node`."""
-        request = self.submit.request
-        asked = request.per_node
-        time_s = "" if asked.walltime_s is None else f" for {format_duration(asked.walltime_s)}"
-        each = asked.replace(nodes=1, walltime_s=None, disk_bytes=0)
-        nodes = count(asked.nodes, "node")
-        shape = f"{each} on {nodes}{time_s}" if request.places else f"{nodes} with {each}{time_s}"
-        return f"{shape}, {request.wish}" if request.wish else shape
-
-    @property
-    def expected_at(self) -> float | None:
-        """When it is expected to start: by the batch system, else by our plan; None while it is held."""
-        if self.seen is not None and self.seen.held:
-            return None
-        if self.seen is not None and self.seen.planned_at is not None:
-            return self.seen.planned_at
-        wait_s = self.submit.expected_wait_s
-        return None if wait_s is None else self.submit.at + wait_s
 
 
 class RunSummary(Struct, dict=True):
@@ -82,10 +45,8 @@ class RunSummary(Struct, dict=True):
     troubles: dict[str, Outcome] = field(default_factory=dict)  # the failed last attempt of tasks that wait for another
     failures: dict[str, Failure] = field(default_factory=dict)
     reasons: dict[tuple[str, str], int] = field(default_factory=dict)  # number of tasks by (category, why they ran)
-    jobs: int = 0  # submitted
-    queue: dict[str, QueuedJob] = field(default_factory=dict)  # by tag: the jobs that wait or run
+    jobs: Jobs = field(default_factory=Jobs)
     calls: dict[str, int] = field(default_factory=dict)  # of each batch system command
-    core_hours: CoreHours = field(default_factory=CoreHours)
     avoided: dict[str, records.AvoidNode] = field(default_factory=dict)  # by node
     unread: dict[Wish | None, records.QueueUnread] = field(default_factory=dict)  # why no job can be planned now
     stopping: str | None = None
@@ -99,6 +60,8 @@ class RunSummary(Struct, dict=True):
     _children: dict[str, list[str]] = field(default_factory=dict)
     _cut_off: set[str] = field(default_factory=set)
     _done: set[str] = field(default_factory=set)
+    _reused: set[str] = field(default_factory=set)  # of these, the ones whose earlier result was reused
+    _handed_back: set[str] = field(default_factory=set)  # of these, the ones that are submitted again by others
     _withdrawn: set[str] = field(default_factory=set)  # tasks that the user cancelled
     _works: set[str] = field(default_factory=set)  # tasks of a pool that stand for attempts of other runs
     _session_from: float = 0.0
@@ -136,10 +99,16 @@ class RunSummary(Struct, dict=True):
     # --- figures ---
 
     def state_of(self, task: str) -> str:
-        """The state of a task, a name of `STATES`; a result that was reused counts as `succeeded` here."""
-        known: dict[str, Container[str]] = {"running": self.running, "failed": self.failures}
-        known |= {"cut_off": self._cut_off, "succeeded": self._done}
-        return next((state for state, tasks in known.items() if task in tasks), "waiting")
+        """The state of a task, a name of `STATES`; an attempt that was handed back has `failed`."""
+        known: tuple[tuple[str, Container[str]], ...] = (
+            ("running", self.running),
+            ("failed", self.failures),
+            ("failed", self._handed_back),
+            ("cut_off", self._cut_off),
+            ("reused", self._reused),
+            ("succeeded", self._done),
+        )
+        return next((state for state, tasks in known if task in tasks), "waiting")
 
     def whole(self) -> Figures:
         """The sum of all categories' figures."""
@@ -218,7 +187,7 @@ class RunSummary(Struct, dict=True):
 
     def _node_up(self, record: records.NodeUp) -> None:
         self.capacity[record.node] = (record.tag, record.capacity)
-        self.core_hours.node_up(record)
+        self.jobs.apply(record)
 
     def _node_lost(self, record: records.NodeLost) -> None:
         self.capacity.pop(record.node, None)
@@ -238,23 +207,10 @@ class RunSummary(Struct, dict=True):
             self._hand_back(launch.task)
         self._cut_if_withdrawn(launch.task)
 
-    def _submit(self, record: records.Submit) -> None:
-        self.jobs += 1
-        self.core_hours.submit(record)
-        self.queue[record.tag] = QueuedJob(record)
+    def _of_job(self, record: Event | Decision) -> None:
+        self.jobs.apply(record)
 
-    def _job_seen(self, record: records.JobSeen) -> None:
-        self.core_hours.job_seen(record)
-        if record.tag in self.queue:
-            self.queue[record.tag] = structs.replace(self.queue[record.tag], seen=record)
-
-    def _job_state(self, record: records.JobState) -> None:
-        self.core_hours.job_state(record)
-        if record.phase is JobPhase.ENDED:
-            self.queue.pop(record.tag, None)
-        elif record.phase is JobPhase.RUNNING and record.tag in self.queue:
-            started_at = record.at if record.since is None else record.since
-            self.queue[record.tag] = structs.replace(self.queue[record.tag], started_at=started_at)
+    _submit = _admit = _job_seen = _job_state = _shrunk = _of_job
 
     def _queue_unread(self, record: records.QueueUnread) -> None:
         self.unread[record.wish] = record
@@ -267,16 +223,10 @@ class RunSummary(Struct, dict=True):
 
     def _release(self, record: records.Release) -> None:
         self.capacity = {node: held for node, held in self.capacity.items() if held[0] != record.tag}
-        self.core_hours.end(record.tag, record.at)
-        self.queue.pop(record.tag, None)
+        self.jobs.apply(record)
 
     def _shrink(self, record: records.Shrink) -> None:
         self.capacity = {node: held for node, held in self.capacity.items() if node not in record.nodes}
-
-    def _shrunk(self, record: records.Shrunk) -> None:
-        self.core_hours.shrunk(record)
-        if (job := self.queue.get(record.tag)) is not None:
-            self.queue[record.tag] = structs.replace(job, given=job.given + len(record.nodes))
 
     def _launch(self, record: records.Launch) -> None:
         self.running[record.task] = record
@@ -297,7 +247,7 @@ class RunSummary(Struct, dict=True):
         figures = self._figures(outcome.task)
         figures.running -= 1
         figures.ended(launch.resources, outcome)
-        self.core_hours.attempt(launch.resources, outcome)
+        self.jobs.used(launch.resources, outcome)
         if outcome.ending is Ending.SUCCESS:
             self._done.add(outcome.task)
             if record.inputs_moved:
@@ -311,10 +261,12 @@ class RunSummary(Struct, dict=True):
     def _reuse(self, record: records.Reuse) -> None:
         self._figures(record.task).reused += 1
         self._done.add(record.task)
+        self._reused.add(record.task)
 
     def _remake(self, record: records.Remake) -> None:
         self._figures(record.task).reused -= 1
         self._done.discard(record.task)
+        self._reused.discard(record.task)
 
     def _give_up(self, record: records.GiveUp) -> None:
         figures = self._figures(record.task)
@@ -331,6 +283,7 @@ class RunSummary(Struct, dict=True):
         self.troubles.pop(task, None)
         self._figures(task).total -= 1
         self._done.add(task)
+        self._handed_back.add(task)
 
     def _task_withdrawn(self, record: records.TaskWithdrawn) -> None:
         self._withdrawn.add(record.task)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headway.model.units import format_bytes
-from headway.report.run.job_lines import outlook, without_nodes
+from headway.report.run.job_lines import named, outlook, shape_of, without_nodes
 from headway.report.run.watched_run import WatchedRun
 from headway.report.words import clock, count, harmless
 
@@ -39,21 +39,21 @@ def _of_ready(run: WatchedRun, category: str, now: float) -> str:
     """Why tasks that could run do not."""
     if run.stopping or run.finished:
         return "no task starts before the run is resumed"
-    waiting = [job for job in run.queue.values() if job.started_at is None]
+    waiting = [job for job in run.jobs.live().values() if job.started_at is None]
     if waiting and run.batch and not run.capacity:
         job = next((job for job in waiting if job.seen and job.seen.held), waiting[0])
         why = [harmless(job.seen.message)] if job.seen and job.seen.message else []
         held = " (HELD)" if job.seen and job.seen.held else ""
         others = f" or {count(len(waiting) - 1, 'other job')}" if waiting[1:] else ""
         return "; ".join(
-            [f"for job {job.name}{held} ({job.shape}){others} to start", *why, *outlook(job.expected_at, now)]
+            [f"for job {named(job)}{held} ({shape_of(job)}){others} to start", *why, *outlook(job.expected_at, now)]
         )
     used, available = run.in_use(), run.available()
     room = f"{used.cores:g} of {available.cores:g} cores"
     room += f" and {format_bytes(used.memory_bytes)} of {format_bytes(available.memory_bytes)} memory are in use"
     sizes = run.sizes[category].now
     needs = f"; each was last given {sizes.replace(disk_bytes=0, walltime_s=None)}" if sizes else ""
-    soon = [f"; job {job.name} is {words}" for job in waiting[:1] for words in outlook(job.expected_at, now)]
+    soon = [f"; job {named(job)} is {words}" for job in waiting[:1] for words in outlook(job.expected_at, now)]
     return f"for room: {room}{needs}{''.join(soon)}"
 
 

@@ -31,7 +31,6 @@ class WatchedTask(Struct, gc=False):
     ended_at: float | None = None
     ending: str = ""
     used_bytes: float | None = None
-    reused: bool = False
 
 
 class Sizes(Struct):
@@ -65,7 +64,7 @@ class WatchedRun(RunSummary):
         if name in self.running:
             return "running"
         if name in self._done:
-            return "reused" if task.reused else "done"
+            return "reused" if name in self._reused else "done"
         if name in self._cut_off:
             return "cut off"
         if task.missing:
@@ -141,13 +140,11 @@ class WatchedRun(RunSummary):
     def _reuse(self, record: records.Reuse) -> None:
         was_done = record.task in self._done
         super()._reuse(record)
-        self.tasks[record.task].reused = True
         self._count_again(record.task, was_done=was_done)
 
     def _remake(self, record: records.Remake) -> None:
         was_done = record.task in self._done
         super()._remake(record)
-        self.tasks[record.task].reused = False
         self._count_again(record.task, was_done=was_done)
 
     def _give_up(self, record: records.GiveUp) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from headway.model.outcome import Ending
+from headway.report.run.summary import RunSummary
 from headway.report.run_page.collecting import ENDINGS, Collector
 from headway.report.run_page.data import Tile
 from headway.report.words import held, share
@@ -14,15 +15,16 @@ _TOO_SMALL = frozenset(ENDINGS.index(str(ending)) for ending in Ending if ending
 _MB = 1e6
 
 
-def saved_tiles(collector: Collector, until: float, held_core_hours: float | None) -> list[Tile]:
-    """What was saved, or not, as figures in large print; `held_core_hours` are those of jobs in a batch system."""
+def saved_tiles(collector: Collector, now: float) -> list[Tile]:
+    """What was saved, or not, as figures in large print."""
     tiles = []
     for resource, name in (("memory_bytes", "memory"), ("cores", "core time")):
         given, asked = against_requests(collector, resource)
         if asked and round(given / asked, 2) != 1:
             note = f"{held(resource, given)} instead of {held(resource, asked)}"
             tiles.append(_tile(given / asked, f"less {name} than the workflow asks for", note))
-    whole = whole_node_hours(collector, until)
+    run = collector.run
+    held_core_hours, whole = run.jobs.held_core_hours(now) if run.batch else 0.0, whole_node_hours(run, now)
     if held_core_hours and whole and round(held_core_hours / whole, 2) != 1:
         note = f"{held_core_hours:.3g} instead of {whole:.3g}"
         tiles.append(_tile(held_core_hours / whole, "fewer core-hours than if its jobs held whole nodes", note))
@@ -53,12 +55,6 @@ def against_requests(collector: Collector, resource: str) -> tuple[float, float]
     return sum(given[task] for task in asked), sum(asked.values())
 
 
-def whole_node_hours(collector: Collector, until: float) -> float:
+def whole_node_hours(run: RunSummary, now: float) -> float:
     """The core-hours that the run's jobs would have held, had each had its nodes for itself."""
-    seconds = 0.0
-    for part in collector.whole_nodes:
-        job = collector.jobs[part.job]
-        if job.started is not None:
-            since = job.started if part.since is None else part.since
-            seconds += part.nodes * max(0.0, (job.ended if job.ended is not None else until) - since)
-    return seconds * collector.node_cores / 3600
+    return sum(job.held_node_s(now) for job in run.jobs.known.values()) * run.limits.cores / 3600

@@ -24,7 +24,9 @@ class Job(Struct):
     name: str
     asks: str
     submitted: float
-    ready: float  # when it could have started: at its submission, or when nothing held it back any more
+    ready: (
+        float | None
+    )  # since when it waits: its submission, or later the end of the job that it follows; None: not yet
     started: float | None = None
     ended: float | None = None
     expected_wait: float | None = None

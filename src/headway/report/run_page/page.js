@@ -249,7 +249,7 @@ class Timeline {
   point(event) {
     const attempt = this.attemptAt(event);
     const job = this.lanes[Math.floor((event.offsetY - this.top) / this.tall)]?.job;
-    const waited = job && (job.started ?? job.ended ?? data.until) - job.ready;
+    const waited = job && waitOf(job);
     tip.textContent = attempt >= 0 ? story(attempts.task[attempt])
       : job ? [`${job.name}: ${job.asks}`, waited > 0 ? `waited ${duration(waited)}` : "", job.why].filter(Boolean).join("\n") : "";
     tip.hidden = !tip.textContent;
@@ -519,13 +519,18 @@ function stripWords(category, all, peak) {
 
 // --- queue waits ---
 
+// How long a job waited or waits; one that follows another does not wait before that has ended.
+function waitOf(job) {
+  return job.ready === null ? 0 : Math.max(0, (job.started ?? job.ended ?? data.until) - job.ready);
+}
+
 function waits(section) {
-  const jobs = !data.queued ? [] : data.jobs.filter((job) => job.expected_wait !== null || job.ready < (job.started ?? job.ready));
+  const jobs = !data.queued ? [] : data.jobs.filter((job) => job.expected_wait !== null || (job.started !== null && waitOf(job) > 0));
   if (!jobs.length) {
     section.append(make("p", { className: "quiet" }, "No job of this run waited in a queue."));
     return;
   }
-  const actual = jobs.map((job) => (job.started ?? job.ended ?? data.until) - job.ready);
+  const actual = jobs.map(waitOf);
   section.append(make("p", { className: "quiet" }, `A bar is how long a job waited; the line is what the plan counted on. ${waitWords(jobs, actual)}`));
   const top = Math.max(1, ...actual, ...jobs.map((job) => job.expected_wait ?? 0));
   const wide = roomy();

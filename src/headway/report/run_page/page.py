@@ -41,7 +41,8 @@ _SECTIONS = (
 
 def page_data(journal: Journal, folder: RunFolder, state: str) -> PageData:
     """Read a run's journal; `state` is that of the run now."""
-    summary, collector = RunSummary(), Collector()
+    summary = RunSummary()
+    collector = Collector(summary)
     for record in journal.replay():
         summary.apply(record)
         collector.apply(record)
@@ -142,13 +143,12 @@ def _tiles(summary: RunSummary, collector: Collector, now: float) -> list[Tile]:
         ),
         Tile(f"{whole.done:,} of {whole.total:,}", "tasks done", f"{whole.reused:,} reused" if whole.reused else ""),
     ]
-    waits = [job.started - job.ready for job in collector.jobs if job.started is not None]
-    if summary.batch and waits:
+    if summary.batch and (waits := summary.jobs.waits_s()):
         longest = f"longest {format_duration(max(waits))}"
         tiles.append(Tile(format_duration(sum(waits) / len(waits)), "mean wait of a job in the queue", longest))
-    if summary.batch and (core_hours := summary.core_hours.held(now)):
-        used = f"tasks ran in {share(min(1.0, summary.core_hours.used / core_hours))} of them"
-        if (charged := summary.core_hours.charged(now)) is not None:
+    if summary.batch and (core_hours := summary.jobs.held_core_hours(now)):
+        used = f"tasks ran in {share(min(1.0, summary.jobs.used_core_hours / core_hours))} of them"
+        if (charged := summary.jobs.billing_hours(now)) is not None:
             used += f"; charged {charged:.3g} billing-hours"
         tiles.append(Tile(f"{core_hours:.3g}", "core-hours held by jobs", used))
     if whole.busy is not None:
@@ -156,8 +156,7 @@ def _tiles(summary: RunSummary, collector: Collector, now: float) -> list[Tile]:
     if memory.awe is not None:
         given = f"{held('memory_bytes', memory.allocated)} given"
         tiles.append(Tile(share(memory.awe), "of the given memory was used", given))
-    held_hours = summary.core_hours.held(now) if summary.batch else None
-    tiles += saved_tiles(collector, now - collector.began, held_hours)
+    tiles += saved_tiles(collector, now)
     tiles.append(
         Tile(f"{max(0, retries):,}", "attempts ended without a result", count(whole.failed, "task") + " failed")
     )
