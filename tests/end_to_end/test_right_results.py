@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -422,3 +423,131 @@ def test_a_directory_that_is_empty_without_orphans_goes_with_them(tmp_path: Path
     flow.headway("run")
     flow.headway("clean", "--orphans", "--yes")
     assert [path.name for path in (tmp_path / "c").iterdir()] == ["mine"]
+
+
+def in_place(run: str, outputs: str, name: str = "t", more: str = "") -> str:
+    return f"name: w\ntasks:\n  {name}: {{run: '{run}', outputs: {outputs}, sandbox: false}}\n{more}"
+
+
+def test_a_file_that_was_there_before_a_command_wrote_in_place_stays_the_user_s(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("precious\n")
+    flow = Flow(tmp_path, in_place("false; echo 1 >> x", "x"))
+    flow.headway("run", code=1)
+    flow.write(in_place("echo 1 >> x", "x"))
+    flow.headway("run")
+    assert (tmp_path / "x").read_text() == "precious\n1\n"
+    flow.headway("run")
+    assert flow.launches() == []
+    flow.write(in_place("echo 2 >> x", "x"))
+    flow.headway("run")
+    assert (tmp_path / "x").read_text() == "precious\n1\n2\n"
+    flow.write("name: w\ntasks: {u: {run: 'cat {inputs} > u', inputs: 'x*', outputs: u}}\n")
+    flow.headway("run")
+    assert flow.json("clean", "--orphans", "-n")["found"] == []
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_files_of_the_user_in_a_directory_are_never_orphans(tmp_path: Path, fails: bool) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d/mine").write_text("mine\n")
+    flow = Flow(tmp_path, in_place("echo A > d/a" + "; false" * fails, "d"))
+    flow.headway("run", code=int(fails))
+    flow.write("name: w\ntasks: {u: {run: 'cat {inputs} > u', inputs: 'd/m*', outputs: u}}\n")
+    flow.headway("run")
+    assert (tmp_path / "u").read_text() == "mine\n"
+    assert [each["name"] for each in flow.json("clean", "--orphans", "-n")["found"]] == ["d/a"] * (not fails)
+
+
+def test_what_the_user_writes_after_a_failed_attempt_is_the_user_s(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, in_place("echo part > x; false", "x"))
+    flow.headway("run", code=1)
+    (tmp_path / "x").write_text("mine\n")
+    later = (tmp_path / "x").stat().st_mtime + 10
+    os.utime(tmp_path / "x", (later, later))
+    flow.write("name: w\ntasks: {u: {run: 'cat {inputs} > u', inputs: 'x*', outputs: u}}\n")
+    flow.headway("run")
+    assert (tmp_path / "u").read_text() == "mine\n"
+    assert flow.json("clean", "--orphans", "-n")["found"] == []
+
+
+def test_what_a_workflow_file_names_in_full_is_not_cleaned_away(tmp_path: Path) -> None:
+    first = """
+    name: w
+    tasks:
+      a: {run: 'echo 1 > conf; printf "s\\nx\\n" > sheet.tsv; cp workflow.yaml next.yaml', outputs: [conf, sheet.tsv]}
+      c: {each: {n: [1, 2]}, run: "echo {n} > {outputs}", outputs: "c/{n}"}
+    """
+    flow = Flow(tmp_path, first)
+    (tmp_path / "other.yaml").write_text("name: o\ntasks: {o: {run: 'cat c/2 > o', inputs: c/2, outputs: o}}\n")
+    flow.headway("run")
+    flow.headway("run", "other.yaml")
+    second = "name: w\ntasks: {b: {each: sheet.tsv, run: 'cat conf > b{s}', inputs: conf, outputs: 'b{s}'}}\n"
+    flow.write(second)
+    flow.headway("run")
+    assert [each["name"] for each in flow.json("clean", "--orphans", "-n")["found"]] == ["c/1"]
+    flow.headway("clean", "--orphans", "--yes")
+    flow.headway("run")
+    assert flow.launches() == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (in_place("echo 1 >> x", "x"), in_place("echo 1 >> x", "x", "u")),
+        ("name: w\ntasks: {t: {run: 'echo 1 >> x', outputs: x}}\n", in_place("echo 1 >> x", "x", "u")),
+        (in_place("mkdir -p x; echo 1 > x/a", "x"), in_place("mkdir -p x; echo 1 > x/b", "x", "u")),
+    ],
+)
+@pytest.mark.parametrize("file", ["workflow.yaml", "second.yaml"])
+def test_a_task_in_place_does_not_find_what_another_one_made_there(
+    tmp_path: Path, first: str, second: str, file: str
+) -> None:
+    flow = Flow(tmp_path, first)
+    flow.headway("run")
+    (tmp_path / file).write_text(second)
+    flow.headway("run", file)
+    if (tmp_path / "x").is_dir():
+        assert [path.name for path in (tmp_path / "x").iterdir()] == ["b"]
+    else:
+        assert (tmp_path / "x").read_text() == "1\n"
+
+
+def test_a_file_that_a_program_adds_to_a_former_directory_does_not_make_all_of_it_the_user_s(tmp_path: Path) -> None:
+    text = """
+    name: w
+    tasks:
+      a: {each: {s: [1, 2]}, run: "mkdir -p {outputs}; echo {s} > {outputs}/x", outputs: "res/{s}"}
+      t: {run: "cat res/*/x > t", inputs: auto, outputs: t}
+    """
+    flow = Flow(tmp_path, text)
+    flow.headway("run")
+    (tmp_path / "res/2/.DS_Store").touch()
+    flow.write(text.replace("[1, 2]", "[1]"))
+    flow.headway("run")
+    assert (tmp_path / "t").read_text() == "1\n"
+    assert [each["name"] for each in flow.json("clean", "--orphans", "-n")["found"]] == ["res/2/x"]
+
+
+def test_older_contents_of_files_in_a_directory_are_ours(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, "name: w\ntasks: {a: {run: 'mkdir o; echo 1 > o/a; echo old > o/b', outputs: o}}\n")
+    flow.headway("run")
+    flow.write("name: w\ntasks: {a: {run: 'mkdir o; echo 1 > o/a; echo new > o/b', outputs: o}}\n")
+    flow.headway("run")
+    (tmp_path / "o/b").write_text("old\n")
+    flow.write("""
+    name: w
+    tasks:
+      a: {run: echo 1 > o/a, outputs: o/a}
+      t: {run: "cat {inputs} > t", inputs: "o/*", needs: a, outputs: t}
+    """)
+    flow.headway("run")
+    assert (tmp_path / "t").read_text() == "1\n"
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_a_directory_that_a_task_made_gives_way_to_a_file(tmp_path: Path, name: str) -> None:
+    flow = Flow(tmp_path, "name: w\ntasks: {a: {run: 'mkdir o; echo 1 > o/x', outputs: o}}\n")
+    flow.headway("run")
+    flow.write(f"name: w\ntasks: {{{name}: {{run: echo 3 > o, outputs: o}}}}\n")
+    flow.headway("run")
+    assert (tmp_path / "o").read_text() == "3\n"

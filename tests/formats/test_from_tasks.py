@@ -205,7 +205,18 @@ def test_a_sheet_that_a_task_makes_is_not_temporary(each: str, place: Path) -> N
       n: {{run: x, inputs: r.tsv, outputs: n}}
     """
     said = complaint(text, place)
-    assert "r.tsv' in 'each' of task 't' is temporary; list it under 'outputs' of task 'make', not under 'temp'" in said
+    assert "'r.tsv', of which 'each' of task 't' makes tasks, is temporary" in said
+    assert "list it under 'outputs' of task 'make', not under 'temp'" in said
+
+
+def test_files_that_tasks_are_made_of_are_not_in_a_temporary_directory(place: Path) -> None:
+    text = """
+    name: w
+    tasks:
+      split: {run: x, temp: p}
+      t: {each: {files: "p/{x}.txt", from: split}, run: x, inputs: "p/{x}.txt", outputs: "o/{x}"}
+    """
+    assert "'p', of which 'each' of task 't' makes tasks, is temporary" in complaint(text, place)
 
 
 def test_temporary_files_count_although_they_are_gone(place: Path) -> None:
@@ -216,6 +227,7 @@ def test_temporary_files_count_although_they_are_gone(place: Path) -> None:
       t: {each: {files: "p/{x}.txt", from: make}, run: x, inputs: "p/{x}.txt", outputs: "o/{x}"}
     """
     flow = parse(text, place)
+    flow.check_temporary()
     (place / "p").mkdir()
     for name in ("a", "old"):
         (place / f"p/{name}.txt").touch()

@@ -48,9 +48,9 @@ def _in_any_order(self: Fingerprint, earlier: Fingerprint, *words: Any) -> list[
 
 def _dated_alike(self: InputReader, path: str, task: Any, now: Stamp, before: Any) -> Stamp:
     """Do not read an output that has the size and the date of the earlier result."""
-    known = before.get(path)
-    if known is not None and (now.size_bytes, now.modified_ns) == (known.size_bytes, known.modified_ns):
-        return known
+    for known in before.get(path, ()):
+        if (now.size_bytes, now.modified_ns) == (known.size_bytes, known.modified_ns):
+            return known
     return _MADE(self, path, task, now, before)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 
 from msgspec import structs
 
@@ -28,7 +28,7 @@ from headway.model import records
 from headway.model.damage import DamagedError
 from headway.model.errors import BusyError, HeadwayError
 from headway.model.task import Task
-from headway.model.workflow import Workflow
+from headway.model.workflow import Workflow, folders_above
 from headway.workers.attempt import AttemptFolder
 
 _NO_START = "a journal begins with its run's start"
@@ -110,7 +110,11 @@ def made_here(project: Project, own: str) -> MadeHere:
 
 
 def orphans(project: Project) -> list[str]:
-    """Return the files and directories here that runs made and that belong to no task of any workflow now."""
+    """Return the files and directories here that runs made and that belong to no task of any workflow now.
+
+    What the newest run of another workflow file here names in full is none of them, nor is a workflow file that was
+    run, nor what was no orphan when the newest run began: a sheet, for example.
+    """
     found = _newest(project)
     if found is None or not isinstance(started := found[0], records.RunStarted):
         return []
@@ -118,8 +122,27 @@ def orphans(project: Project) -> list[str]:
     of_run = Workflow(started.name, [structs.replace(task, parents=()) for task in tasks])
     digests = Digests(project.path / "digests.db")
     strays = find_strays(earlier_in(found), of_run, started.owner, project.directory, digests)
-    lost = [path for path, owner in strays.items() if not owner]
+    named = _named_by_others(project, started.owner)
+    lost = [path for path, owner in strays.items() if not owner and path not in named]
+    lost = [path for path in lost if any(each in started.strays for each in (path, *folders_above(path)))]
     return orphans_among(lost, found, lambda path: (project.directory / path).is_dir())
+
+
+def _named_by_others(project: Project, own: str) -> set[str]:
+    """Return the inputs that the newest runs of other workflow files here name, and these files."""
+    owners, named = {own}, set[str]()
+    for folder in reversed(project.runs()):
+        with suppress(HeadwayError):
+            owner = settings_in(folder).owner
+            if owner in owners:
+                continue
+            owners.add(owner)
+            journal = SqliteJournal(folder.journal, read_only=True)
+            with closing(journal), journal.careful():
+                for record in journal.replay(kinds=("tasks-added",), brief=True):
+                    if isinstance(record, records.TasksAdded):
+                        named.update(path for task in record.tasks for path in task.inputs)
+    return named | owners
 
 
 def _newest(project: Project) -> list[records.Event | records.Decision] | None:

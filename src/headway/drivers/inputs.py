@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from headway.model.errors import InputError
 from headway.model.outcome import Ending, Stamp
 from headway.model.records import InputsRead, TaskEnded
 from headway.model.task import Task, is_pattern
-from headway.model.workflow import Workflow, folders_above, names
+from headway.model.workflow import Workflow, folders_above, matching, names
 from headway.workers.contents import files_below, kept_inside, stamp
 from headway.workers.sandbox import stamps
 
@@ -34,7 +34,11 @@ class InputReader(NamedTuple):
     strays: Strays = Strays({}, Workflow("none"))
 
     def read(
-        self, task: Task, at: float, temporary: Mapping[str, str] = {}, made_before: Mapping[str, Stamp] = {}
+        self,
+        task: Task,
+        at: float,
+        temporary: Mapping[str, str] = {},
+        made_before: Mapping[str, Sequence[Stamp]] = {},
     ) -> InputsRead:
         """Read what a run has to know of a task's files before the task starts.
 
@@ -71,9 +75,10 @@ class InputReader(NamedTuple):
                     digests[name] = temporary.get(name) or digests[name]
         made = {path: self._made(path, task, now, made_before) for path, now in stamps(self.directory, task).items()}
         not_made = [path for path in task.outputs if path not in made]
-        return InputsRead(at, task.id, total_bytes, digests, missing, not_made, made, seen, deleted)
+        theirs = {} if task.isolated else dict(_theirs(made, made_before))
+        return InputsRead(at, task.id, total_bytes, digests, missing, not_made, made, seen, deleted, theirs)
 
-    def is_quick(self, task: Task, made_before: Mapping[str, Stamp] = {}) -> bool:
+    def is_quick(self, task: Task, made_before: Mapping[str, Sequence[Stamp]] = {}) -> bool:
         """Whether `read` takes only a moment."""
         if len(task.inputs) > QUICK_FILES or len(made_before) > QUICK_FILES:
             return False
@@ -83,7 +88,7 @@ class InputReader(NamedTuple):
                 with contextlib.suppress(OSError):  # `read` reports it
                     total_bytes += self.digests.unread_bytes(os.path.join(self.directory, name))
         for path, before in made_before.items():
-            if before.digest or not task.isolated:
+            if not task.isolated or any(each.digest for each in before):
                 with contextlib.suppress(OSError):
                     total_bytes += self.digests.unread_bytes(os.path.join(self.directory, path))
         return total_bytes <= QUICK_BYTES
@@ -134,17 +139,17 @@ class InputReader(NamedTuple):
         files = [os.path.join(self.directory, each) for each in self.linked([name])]
         return self.digests.of_files(os.path.join(self.directory, name), files)
 
-    def _made(self, path: str, task: Task, now: Stamp, before: Mapping[str, Stamp]) -> Stamp:
+    def _made(self, path: str, task: Task, now: Stamp, before: Mapping[str, Sequence[Stamp]]) -> Stamp:
         """Return the stamp of an output; with the digest of its content if only that tells whether it is as before.
 
         A directory in which a task without a sandbox is about to write has the names of the files that are there, and
         their digests if an earlier run made some of them.
         """
-        known = before.get(path)
+        known = before.get(path, ())
         if not task.isolated and os.path.isdir(self.directory / path):
             with contextlib.suppress(OSError):
-                return self._with_files(path, now, are_read=known is not None)
-        if known is None or not known.digest or (task.isolated and now.size_bytes != known.size_bytes):
+                return self._with_files(path, now, are_read=bool(known))
+        if not any(each.digest and (each.size_bytes == now.size_bytes or not task.isolated) for each in known):
             return now
         with contextlib.suppress(OSError):
             return structs.replace(now, digest=self.digests.of(os.path.join(self.directory, path))[0])
@@ -157,6 +162,15 @@ class InputReader(NamedTuple):
         }
         digest = self.digests.of(folder)[0] if are_read else ""
         return structs.replace(now, digest=digest, inside=kept_inside(inside))
+
+
+def _theirs(there: Mapping[str, Stamp], ours: Mapping[str, Sequence[Stamp]]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the outputs that are there and that no run here made; of a directory, with its files that none made."""
+    for path, seen in there.items():
+        made = ours.get(path, ())
+        names = [name for name, digest in seen.inside.items() if all(each.inside.get(name) != digest for each in made)]
+        if names or not (seen.inside or seen.is_among(made)):
+            yield path, names
 
 
 def check_sources(workflow: Workflow, directory: Path) -> None:
@@ -197,9 +211,10 @@ def _check_absolute(task: Task, workflow: Workflow, directory: Path) -> None:
     """Refuse an absolute path to a task's output: it would be read without waiting for that task."""
     for path in task.inputs:
         inside = os.path.relpath(path, directory) if path.startswith("/") else ""
-        if inside in workflow.producer:
+        made = matching(inside, workflow.ordered_outputs) if is_pattern(inside) else (inside,)
+        if maker := next((workflow.producer[each] for each in made if each in workflow.producer), ""):
             raise InputError(
-                f"input {path!r} of task {task.id!r} is made by task {workflow.producer[inside]!r}",
+                f"input {path!r} of task {task.id!r} is made by task {maker!r}",
                 where=str(directory),
                 todo=f"write {inside!r}, so that the task waits for it",
             )

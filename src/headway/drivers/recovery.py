@@ -39,7 +39,7 @@ def settle(running: Iterable[TaskState], folder: RunFolder, now: float) -> list[
             continue
         if outcome.ending is Ending.SUCCESS and task.isolated:
             try:
-                for _ in publish(attempt.work, task, directory):
+                for _ in publish(attempt.work, task, directory, state.stale):
                     pass
             except (OSError, HeadwayError) as error:
                 if is_site_trouble(error):

@@ -77,7 +77,8 @@ class Starting(Struct, eq=False, dict=True):
 
     def _start_message(self, task: Task, running: Running) -> protocol.Start:
         state = self.engine.tasks[task.id]
-        stale = state.stale if running.attempt == 1 and not state.remade_for else ()
+        is_first = running.attempt == 1 and not state.remade_for
+        stale = state.stale if is_first or task.isolated else ()
         directory = task.work.folder if task.work else str(self.folder.attempt(task.id, running.attempt))
         span = [self.connector.node_of(name) for name in running.nodes] if task.nodes > 1 else []
         until = self.engine.nodes[running.node].until

@@ -9,7 +9,8 @@ includes: then the input is what this workflow makes. A file with other content 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from headway.drivers.digests import Digests
-from headway.journal.results import UNKNOWN, Earlier, remember
+from headway.journal.results import Earlier, is_unknown, remember
 from headway.model.errors import InputError
 from headway.model.outcome import Stamp
 from headway.model.records import Known
@@ -27,6 +28,7 @@ from headway.workers.contents import files_below, full_stamp, stamp
 
 _IN_CODE = "code:"  # before the name of a workflow that is not a file
 _UNKNOWN = "?"  # an owner that was not recorded
+_LATER_NS = 2_000_000_000  # after an attempt's end: somebody else has written a file
 
 
 def owner_of(workflow: Workflow, source: str, directory: Path) -> str:
@@ -44,7 +46,7 @@ def adopt(earlier: Earlier, workflow: Workflow, owner: str, directory: Path) -> 
     is_live = _Owners(directory, owner)
     others = [result for result in earlier.all_results() if is_live(result.owner)]
     known, superseded = _own_results(earlier, workflow, is_live)
-    older = {path: list(digests) for path, digests in earlier.older.items()}
+    older = dict(earlier.older)
     former = dict(earlier.former)
     for result in superseded:
         former |= result.outputs
@@ -62,9 +64,22 @@ def adopt(earlier: Earlier, workflow: Workflow, owner: str, directory: Path) -> 
         is_replaced = maker is not None and workflow.tasks[maker].isolated  # by the task that makes it now
         if path in made or is_replaced or not os.path.exists(directory / path):
             remember(older, {path: former.pop(path)})  # it may come back
-        elif before == UNKNOWN:
-            former[path] = full_stamp(directory / path)
-    return Earlier(known, former, earlier.unfinished, others, older)
+        elif is_unknown(before):
+            del former[path]
+            if _may_be_written_by(directory / path, before):
+                former[path] = full_stamp(directory / path)
+    return Earlier(known, former, earlier.unfinished, others, older, earlier.theirs)
+
+
+def _may_be_written_by(path: Path, attempt: Stamp) -> bool:
+    """Whether an attempt that has left a file of unknown content may have written it, and nobody since.
+
+    Of a directory that cannot be said: files of the user's may lie in it.
+    """
+    with suppress(OSError):
+        modified_ns = path.stat().st_mtime_ns
+        return not path.is_dir() and (not attempt.modified_ns or modified_ns <= attempt.modified_ns + _LATER_NS)
+    return False
 
 
 def _own_results(
@@ -129,10 +144,22 @@ def find_strays(earlier: Earlier, workflow: Workflow, own: str, directory: Path,
     `own` is the workflow as an owner: it does not make what its tasks made before, unless they are added again.
     """
     found: dict[str, str] = {}
-    for path, made in made_before(earlier, workflow, own, directory).items():
-        for inside, part in _parts(path, made, workflow):
-            if part.is_unchanged(directory / inside, digests):
-                found[inside] = made.owner
+    candidates = made_before(earlier, workflow, own, directory)
+    for path, made in candidates.items():
+        above = folders_above(path)
+        if path in workflow.producer or path in workflow.sheets or any(each in workflow.producer for each in above):
+            continue
+        if any(each in found for each in above):
+            continue
+        if not workflow.makes_inside(path) and made.is_unchanged(directory / path, digests):
+            found[path] = made.owner
+            continue
+        for name in dict.fromkeys(name for before in made.before for name in before.inside):
+            part = f"{path}/{name}"
+            if any(each in workflow.producer for each in (part, *folders_above(part))):
+                continue
+            if _inside(made, name, earlier.older.get(part, ())).is_unchanged(directory / part, digests):
+                found[part] = made.owner
     return found
 
 
@@ -159,18 +186,33 @@ def in_the_way(earlier: Earlier, workflow: Workflow, own: str, directory: Path, 
 def made_before(earlier: Earlier, workflow: Workflow, own: str, directory: Path) -> dict[str, Made]:
     """Return what earlier runs made and this workflow does not, each with the workflow that makes it now."""
     is_live = _Owners(directory, own)
-    older = {path: digests for path, digests in earlier.older.items() if path not in workflow.producer}
-    made = {path: Made((), "", digests) for path, digests in older.items()}
-    made |= {path: Made((before,), "", older.get(path, ())) for path, before in earlier.former.items()}
+    theirs, older = earlier.theirs, earlier.older
+    made = {path: Made((), "", digests) for path, digests in older.items() if path not in theirs}
+    for path, before in earlier.former.items():
+        made |= dict(_ours(path, before, "", theirs, older))
     for result in earlier.all_results():
         owner = _UNKNOWN if result.owner is None else result.owner if is_live(result.owner) else ""
         if result.task in workflow.tasks and not is_live(result.owner):  # whose outputs are others now
             owner = ""
         for path, before in result.outputs.items():
-            if path not in workflow.producer:
-                others = made.get(path, Made((), ""))
-                made[path] = Made((*others.before, before), owner or others.owner, older.get(path, ()))
-    return made
+            if path in workflow.producer:
+                continue
+            for each, ours in _ours(path, before, owner, theirs, older):
+                others = made.get(each, Made((), ""))
+                made[each] = Made((*others.before, *ours.before), owner or others.owner, ours.older)
+    return {path: made[path] for path in made if path not in workflow.producer}
+
+
+def _ours(
+    path: str, before: Stamp, owner: str, theirs: Container[str], older: Mapping[str, Collection[str]]
+) -> Iterator[tuple[str, Made]]:
+    """Yield what is ours of what was recorded of a path: all, or files of a directory in which the user has others."""
+    if path not in theirs:
+        yield path, Made((before,), owner, older.get(path, ()))
+        return
+    for name, digest in before.inside.items():
+        inside = f"{path}/{name}"
+        yield inside, Made((Stamp(-1, 0, digest),), owner, older.get(inside, ()))
 
 
 def _holds_only(made: Mapping[str, Made], directory: Path, folder: str, digests: Digests) -> bool:
@@ -201,30 +243,21 @@ class MadeHere:
             self._made = made_before(self._read(), Workflow(""), self._own, self._directory)
         for above in (path, *folders_above(path)):
             made = self._made.get(above)
-            if made is not None and not made.owner:
-                if UNKNOWN in made.before:
-                    return True
-                part = made if above == path else _inside(made, path.removeprefix(f"{above}/"))
-                return part.is_unchanged(self._directory / path, self._digests)
+            if made is None or made.owner:
+                continue
+            file = self._directory / path
+            if any(is_unknown(before) and _may_be_written_by(file, before) for before in made.before):
+                return True
+            part = made if above == path else _inside(made, path.removeprefix(f"{above}/"))
+            if part.is_unchanged(file, self._digests):
+                return True
         return False
 
 
-def _parts(path: str, made: Made, workflow: Workflow) -> Iterator[tuple[str, Made]]:
-    """Yield what an earlier run made without what this workflow makes: all of it, nothing, or files of a directory."""
-    if any(above in workflow.producer for above in (path, *folders_above(path))):
-        return
-    if not workflow.makes_inside(path):
-        yield path, made
-        return
-    for name in dict.fromkeys(name for before in made.before for name in before.inside):
-        inside = f"{path}/{name}"
-        if not any(above in workflow.producer for above in (inside, *folders_above(inside))):
-            yield inside, _inside(made, name)
-
-
-def _inside(made: Made, name: str) -> Made:
+def _inside(made: Made, name: str, older: Collection[str] = ()) -> Made:
     """Return what an earlier run made at a path in a directory."""
-    return Made(tuple(Stamp(-1, 0, each.inside[name]) for each in made.before if name in each.inside), made.owner)
+    before = tuple(Stamp(-1, 0, each.inside[name]) for each in made.before if name in each.inside)
+    return Made(before, made.owner, older)
 
 
 class Strays:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from msgspec import structs
@@ -12,7 +12,7 @@ from headway.engine.queue import SharedQueues
 from headway.engine.state import Part, Phase, TaskState
 from headway.model.job import Wish
 from headway.model.outcome import Ending, Stamp
-from headway.model.records import InputsRead, Known, Quote, Why
+from headway.model.records import InputsRead, Known, Quote, ResultsKnown, Why
 from headway.model.task import Fingerprint, Task
 from headway.model.workflow import Workflow, folders_above, reads
 from headway.ordering.base import Order
@@ -46,8 +46,8 @@ class Board:
         self.running_new = 0  # those whose category is not seen
         self.seen: set[str] = set()  # categories of which an attempt has succeeded, here or in an earlier run
         self.known: dict[str, Known] = {}  # results of earlier runs
-        self.older: dict[str, list[str]] = {}  # digests of what files of earlier runs held before
-        self.former: dict[str, Stamp] = {}  # other files that earlier runs made
+        self.earlier = ResultsKnown(0.0, [])
+        self._made: dict[str, list[Stamp]] | None = None  # what earlier runs made, by path; read when it is asked for
         self.begun_in_place: dict[str, Fingerprint] = {}  # tasks that earlier runs began to run in place
         self.quotes: dict[str, Quote] = {}  # amounts that were promised, by the name that tasks have for them
         has_keys = type(order).category_key is not Order.category_key
@@ -234,8 +234,7 @@ class Board:
         if state.phase is not Phase.READING:
             return
         state.inputs = read.inputs
-        if not state.task.isolated:
-            state.stale = self._stale(state.task, read)
+        state.stale = self._stale(state.task, read)
         # Of a task without declared inputs its submitter may know how much it reads.
         state.task = structs.replace(state.task, input_bytes=read.input_bytes or state.task.input_bytes or 0)
         self.workflow.tasks[read.task] = state.task  # plans have to expect the same run time as the placer
@@ -272,29 +271,38 @@ class Board:
         else:
             self._queue(state)
 
-    def made_before(self, task: Task) -> dict[str, Stamp]:
-        """Return those of the task's outputs that an earlier run made, as they were then."""
-        if (known := self.known.get(task.id)) is not None:
-            return known.outputs
-        return {path: self.former[path] for path in task.outputs if path in self.former}
+    def made_before(self, task: Task) -> dict[str, Sequence[Stamp]]:
+        """Return those of the task's outputs that earlier runs made, as they were then.
+
+        A task that writes in place must not find what any task made there before.
+        """
+        if task.isolated and (known := self.known.get(task.id)) is not None:
+            return {path: (before,) for path, before in known.outputs.items()}
+        if self._made is None:
+            self._made = _made_by_path(self.earlier)
+        return {path: self._made[path] for path in task.outputs if path in self._made}
 
     def _stale(self, task: Task, read: InputsRead) -> tuple[str, ...]:
-        """Return outputs of earlier runs that a task must not find when it runs in the workflow's directory.
+        """Return outputs that earlier runs made, and that an empty directory would not have.
 
-        An empty directory would not have them. A task that began before, and is the same now, goes on with them. Of a
-        directory these are the files that its last success made, unless they were changed.
+        A task in the workflow's directory must not find them; a directory may give way to a file. A task in place that
+        began before, and is the same now, goes on with them. Of a directory in which the user has files, too, these are
+        the files that earlier runs made.
         """
         begun = self.begun_in_place.get(task.id)
         if begun is not None and not Fingerprint(task.recipe(), read.digests).changes_since(begun):
             return ()
-        ours = self.made_before(task)
+        made = self.made_before(task)
         stale: list[str] = []
         for path, seen in read.outputs.items():
-            before = ours.get(path)
-            if before is not None and seen.inside:
-                same = (name for name, digest in seen.inside.items() if before.inside.get(name) == digest)
-                stale += [f"{path}/{name}" for name in same] if task.id in self.known else []
-            elif before is not None and (seen.holds_same(before) or seen.digest in self.older.get(path, ())):
+            ours = made.get(path, ())
+            if seen.inside and not task.isolated:
+                stale += [
+                    f"{path}/{name}"
+                    for name, digest in seen.inside.items()
+                    if any(before.inside.get(name) == digest for before in ours)
+                ]
+            elif seen.is_among(ours):
                 stale.append(path)
         return tuple(stale)
 
@@ -392,3 +400,18 @@ def _missing_inputs(missing: list[str]) -> Why:
     if len(missing) > 1:
         text = f"its inputs {', '.join(missing[:3])} do not exist or cannot be read ({len(missing)} in all)"
     return Why("engine", Ending.MISSING_INPUT, {"missing": ", ".join(missing)}, text)
+
+
+def _made_by_path(earlier: ResultsKnown) -> dict[str, list[Stamp]]:
+    """Return what earlier runs made, by path; where the user had files before, only what we made beside them."""
+    made: dict[str, list[Stamp]] = {}
+    for result in (*earlier.results, *earlier.others):
+        for path, before in result.outputs.items():
+            made.setdefault(path, []).append(before)
+    for path, before in earlier.former.items():
+        made.setdefault(path, []).append(before)
+    for path, digests in earlier.older.items():
+        made.setdefault(path, []).extend(Stamp(-1, 0, digest) for digest in digests)
+    for path in earlier.theirs:
+        made[path] = [Stamp(-1, 0, "", before.inside) for before in made.get(path, ()) if before.inside]
+    return made

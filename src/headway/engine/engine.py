@@ -61,8 +61,8 @@ class Engine(RunState, eq=False, dict=True):
                 found |= dict.fromkeys(state.task.temp, "") | self.known[state.task.id].temp
         return found
 
-    def made_before(self, task_id: str) -> dict[str, Stamp]:
-        """Return those of the task's outputs that an earlier run made, as they were then."""
+    def made_before(self, task_id: str) -> dict[str, Sequence[Stamp]]:
+        """Return those of the task's outputs that earlier runs made, as they were then."""
         return self._board.made_before(self.tasks[task_id].task)
 
     def decide(self, now: float) -> list[Decision]:

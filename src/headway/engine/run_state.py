@@ -155,9 +155,8 @@ class RunState(Struct, eq=False, dict=True):
     @apply.register
     def _handle_results_known(self, record: records.ResultsKnown) -> None:
         self.known.update({known.task: known for known in record.results})
-        self._board.former.update(record.former)
+        self._board.earlier = record
         self._board.begun_in_place.update(record.unfinished)
-        self._board.older.update(record.older)
 
     @apply.register
     def _handle_history_read(self, record: records.HistoryRead) -> None:

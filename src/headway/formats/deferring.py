@@ -16,6 +16,7 @@ from headway.formats.read_each import EachReader
 from headway.formats.safe_yaml import Entry, Listing, Node, Text
 from headway.formats.safe_yaml import Mapping as YamlMapping
 from headway.model.deferred import DeferredBlock
+from headway.model.workflow import folders_above
 
 _NAME = re.compile(r"\{[^{}\s]*\}")
 
@@ -25,7 +26,7 @@ def deferred_blocks(reader: Reader, entries: Mapping[str, Entry], eaches: EachRe
     triggers = {name: _trigger(reader, name, entry, entries, eaches) for name, entry in entries.items()}
     if not any(triggers.values()):
         return []
-    _check_sheets(reader, {name: entry for name, entry in entries.items() if triggers[name]}, entries, eaches)
+    _check_sources(reader, {name: entry for name, entry in entries.items() if triggers[name]}, entries, eaches)
     named = {name: _named(entry, entries) | set(triggers[name]) - {name} for name, entry in entries.items()}
     above = {name: _reach(name, named) for name in entries}
     outputs = {name: [*_patterns(entry, "outputs"), *_patterns(entry, "temp")] for name, entry in entries.items()}
@@ -52,17 +53,24 @@ def deferred_blocks(reader: Reader, entries: Mapping[str, Entry], eaches: EachRe
     return blocks
 
 
-def _check_sheets(
+def _check_sources(
     reader: Reader, deferred: Mapping[str, Entry], entries: Mapping[str, Entry], eaches: EachReader
 ) -> None:
-    """Raise an error for a temporary sheet: the next run would not know which tasks there are."""
+    """Raise an error for a temporary sheet, or files in a temporary directory: the next run would not know its tasks.
+
+    Temporary files that are named one by one are known although they are gone.
+    """
     temporary = {"/".join(parts): name for name, entry in entries.items() for parts in _patterns(entry, "temp")}
     for name, entry in deferred.items():
-        sheet = eaches.sheet_name(entry.value.entries["each"]) if isinstance(entry.value, YamlMapping) else None
-        if sheet is not None and normpath(sheet.text) in temporary:
-            maker = temporary[normpath(sheet.text)]
-            what = f"the sheet {short(sheet.text)} in 'each' of task {short(name)} is temporary"
-            raise reader.error(sheet.line, what, f"list it under 'outputs' of task {short(maker)}, not under 'temp'")
+        source = eaches.made_source(entry.value.entries["each"]) if isinstance(entry.value, YamlMapping) else None
+        if source is None:
+            continue
+        path = normpath(_NAME.sub("*", source.text))
+        for each in folders_above(path) if "*" in path else (path,):
+            if each in temporary:
+                what = f"{short(each)}, of which 'each' of task {short(name)} makes tasks, is temporary"
+                todo = f"list it under 'outputs' of task {short(temporary[each])}, not under 'temp'"
+                raise reader.error(source.line, what, todo)
 
 
 def sheets_of(reader: Reader, entries: Mapping[str, Entry], blocks: Sequence[DeferredBlock]) -> Iterator[Entry]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from collections.abc import Mapping as Given
 from itertools import chain, repeat
 from pathlib import Path
+from posixpath import normpath
 from typing import Any, NoReturn
 
 import msgspec
@@ -134,6 +135,7 @@ def parse_workflow(
         text = data.decode("utf-8-sig", errors="replace")
         workflow.deferred = Deferred(tuple(found), file, text, dict(config or {}), sheets)
     workflow.warnings, workflow.config = told(read.reader), read.eaches.config.values
+    workflow.sheets = frozenset(map(normpath, read.eaches.sheets))
     return workflow
 
 

@@ -106,16 +106,17 @@ class EachReader:
             return self.reader.value(entries["from"], "'from' in 'each'")
         return self.trigger(entries["sheet"]) if "sheet" in entries else None
 
-    def sheet_name(self, entry: Entry) -> Text | None:
-        """The sheet of an `each` whose rows another task makes."""
+    def made_source(self, entry: Entry) -> Text | None:
+        """The sheet, or the names of files, that another task makes and of which an `each` makes tasks."""
         if self.is_samples(entry) and self.samples is not None:
             entry = self.samples
-        sheet = entry.value.entries.get("sheet") if isinstance(entry.value, Mapping) else None
-        if sheet is None or not isinstance(sheet.value, Text):
+        entries = entry.value.entries if isinstance(entry.value, Mapping) else {}
+        source = next((entries[key] for key in _SOURCES if key in entries), None)
+        if source is None or not isinstance(source.value, Text):
             return None
-        if self.is_samples(sheet):
-            return self.sheet_name(sheet)
-        return structs.replace(sheet.value, text=self.config.filled(sheet.value.text))
+        if self.is_samples(source):
+            return self.made_source(source)
+        return structs.replace(source.value, text=self.config.filled(source.value.text))
 
     def words(self, entry: Entry) -> str:
         """What the tasks of an `each` are made for, for people: `each file parts/{part}.txt`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from msgspec import Struct, field, structs
 
@@ -28,7 +28,8 @@ class Earlier(Struct, frozen=True):
     tasks made: their task has other outputs now, or no result that could be reused. `unfinished` are tasks that have
     begun to write in place, without success. `others` are results of other workflow files, which may have tasks of the
     same names. `older` are digests of what files held before: a file may come back with such a content, for example
-    from a backup.
+    from a backup. `theirs` are outputs of tasks that write in place which are the user's, since they were there before;
+    of a directory, the names of such files in it.
     """
 
     known: dict[str, Known] = field(default_factory=dict)
@@ -36,6 +37,7 @@ class Earlier(Struct, frozen=True):
     unfinished: dict[str, Fingerprint] = field(default_factory=dict)
     others: list[Known] = field(default_factory=list)
     older: dict[str, list[str]] = field(default_factory=dict)
+    theirs: dict[str, list[str]] = field(default_factory=dict)
 
     def all_results(self) -> Iterator[Known]:
         """Yield the results of this workflow file and of others."""
@@ -45,88 +47,118 @@ class Earlier(Struct, frozen=True):
 
 def earlier_in(journal: Iterable[Event | Decision]) -> Earlier:
     """The results and files of this run and of those before it, by the run's journal."""
-    known: dict[str, Known] = {}
-    former: dict[str, Stamp] = {}
-    unfinished: dict[str, Fingerprint] = {}
-    tasks: dict[str, Task] = {}
-    digests: dict[str, dict[str, str]] = {}
-    others: list[Known] = []
-    older: dict[str, list[str]] = {}
-    there: dict[str, dict[str, dict[str, str]]] = {}  # files in directories before a task wrote into them in place
-    temporary = _Temporary()
-    run, owner = "", None
+    reading = _Reading()
     for record in journal:
-        temporary.apply(record)
+        reading.apply(record)
+    return reading.earlier()
+
+
+class _Reading:
+    """Takes the records of a run one after the other."""
+
+    def __init__(self) -> None:
+        self._found = Earlier()
+        self._tasks: dict[str, Task] = {}
+        self._digests: dict[str, dict[str, str]] = {}
+        self._temporary = _Temporary()
+        self._run = ""
+        self._owner: str | None = None
+
+    def apply(self, record: Event | Decision) -> None:
+        self._temporary.apply(record)
         match record:
             case records.RunStarted():
-                run, owner = record.run, record.owner or None
+                self._run, self._owner = record.run, record.owner or None
             case records.ResultsKnown():
-                known |= {result.task: result for result in record.results}
-                former |= record.former
-                unfinished |= record.unfinished
-                others += record.others
-                older |= record.older
+                known = {result.task: result for result in record.results}
+                former, unfinished, others = dict(record.former), dict(record.unfinished), list(record.others)
+                self._found = Earlier(known, former, unfinished, others, dict(record.older), dict(record.theirs))
             case records.TasksAdded():
-                tasks |= {task.id: task for task in record.tasks}
-                _own(known, record, owner)
+                self._tasks |= {task.id: task for task in record.tasks}
+                _own(self._found.known, record, self._owner)
             case records.InputsRead():
-                digests[record.task] = record.digests
-                there[record.task] = _not_ours(record.outputs, known.get(record.task))
-            case records.Launch() if not tasks[record.task].isolated and not record.remake:
-                # It writes in place: its old outputs may now be half overwritten. It may have had others before.
-                if (before := known.pop(record.task, None)) is not None:
-                    former |= before.outputs
-                made = tasks[record.task].outputs
-                remember(older, {path: former[path] for path in made if path in former})
-                former |= dict.fromkeys(made, UNKNOWN)
-                unfinished[record.task] = Fingerprint(tasks[record.task].recipe(), digests.get(record.task, {}))
+                self._digests[record.task] = record.digests
+                self._note_theirs(record)
+            case records.Launch() if not self._tasks[record.task].isolated and not record.remake:
+                self._begins_in_place(record.task)
             case records.TaskEnded() if record.outcome.ending is Ending.SUCCESS:
-                task, outputs = record.outcome.task, record.outcome.outputs
-                before = known.pop(task, None)
-                unfinished.pop(task, None)
-                if before is not None:
-                    former |= before.outputs
-                    remember(older, before.outputs)
-                    if task in temporary.remakes:  # only what was gone is new
-                        outputs = before.outputs | outputs
-                outputs = {path: _without(made, there.get(task, {}).get(path, {})) for path, made in outputs.items()}
-                former |= outputs
-                if not record.inputs_moved:
-                    fingerprint = Fingerprint(tasks[task].recipe(), digests.get(task, {}))
-                    known[task] = Known(task, fingerprint, run, outputs, owner=owner)
-                    for path in outputs:
-                        del former[path]
-    known = {task: structs.replace(known[task], temp=temporary.digests.get(task, {})) for task in known}
-    return Earlier(known, former, unfinished, others, older)
+                self._succeeds(record)
+            case records.TaskEnded():
+                self._fails(record)
+
+    def earlier(self) -> Earlier:
+        """What was left."""
+        temp = self._temporary.digests
+        known = {task: structs.replace(each, temp=temp.get(task, {})) for task, each in self._found.known.items()}
+        return structs.replace(self._found, known=known)
+
+    def _note_theirs(self, read: records.InputsRead) -> None:
+        """Note which outputs of a task that is about to write in place are the user's."""
+        task = self._tasks[read.task]
+        for path in task.outputs if not task.isolated else ():
+            self._found.theirs.pop(path, None)
+            if path in read.theirs:
+                self._found.theirs[path] = read.theirs[path]
+
+    def _begins_in_place(self, task_id: str) -> None:
+        """Its old outputs may now be half overwritten. It may have had others before."""
+        task, found = self._tasks[task_id], self._found
+        if (before := found.known.pop(task_id, None)) is not None:
+            found.former.update(before.outputs)
+        made = [path for path in task.outputs if path not in found.theirs]
+        remember(found.older, {path: found.former[path] for path in made if path in found.former})
+        found.former.update(dict.fromkeys(made, UNKNOWN))
+        found.unfinished[task_id] = self._fingerprint(task_id)
+
+    def _succeeds(self, record: records.TaskEnded) -> None:
+        task, outputs, found = record.outcome.task, record.outcome.outputs, self._found
+        before = found.known.pop(task, None)
+        found.unfinished.pop(task, None)
+        if before is not None:
+            found.former.update(before.outputs)
+            remember(found.older, before.outputs)
+            if task in self._temporary.remakes:  # only what was gone is new
+                outputs = before.outputs | outputs
+        for path in outputs if self._tasks[task].isolated else ():
+            found.theirs.pop(path, None)
+        outputs = {path: _without(made, found.theirs.get(path, ())) for path, made in outputs.items()}
+        found.former.update(outputs)
+        if not record.inputs_moved:
+            found.known[task] = Known(task, self._fingerprint(task), self._run, outputs, owner=self._owner)
+            for path in outputs:
+                del found.former[path]
+
+    def _fails(self, record: records.TaskEnded) -> None:
+        """What it wrote in place it wrote before now."""
+        until, former = Stamp(-1, int(record.outcome.ended_at * 1e9)), self._found.former
+        outputs = self._tasks[record.outcome.task].outputs
+        former.update({path: until for path in outputs if former.get(path) == UNKNOWN})
+
+    def _fingerprint(self, task_id: str) -> Fingerprint:
+        return Fingerprint(self._tasks[task_id].recipe(), self._digests.get(task_id, {}))
 
 
-def _not_ours(outputs: Mapping[str, Stamp], before: Known | None) -> dict[str, dict[str, str]]:
-    """Return the files, with their digests, of directories among a task's outputs that its last success did not make.
-
-    They are recorded for a task that is about to write there in place; they may be the user's.
-    """
-    made = {path: stamp.inside for path, stamp in before.outputs.items()} if before is not None else {}
-    return {
-        path: {name: digest for name, digest in seen.inside.items() if made.get(path, {}).get(name) != digest}
-        for path, seen in outputs.items()
-        if seen.inside
-    }
-
-
-def _without(made: Stamp, there: Mapping[str, str]) -> Stamp:
-    """Return the stamp of a directory without the files that were there before."""
-    if not there:
+def _without(made: Stamp, theirs: Collection[str]) -> Stamp:
+    """Return the stamp of a directory without the user's files in it."""
+    not_ours = set(theirs) & made.inside.keys()
+    if not not_ours:
         return made
-    inside = {name: digest for name, digest in made.inside.items() if there.get(name) not in ("", digest)}
-    return structs.replace(made, inside=inside)
+    return structs.replace(made, inside={name: made.inside[name] for name in made.inside if name not in not_ours})
 
 
 def remember(older: dict[str, list[str]], outputs: Mapping[str, Stamp]) -> None:
-    """Add what files held to what they held before."""
+    """Add what files, also those in directories, held to what they held before."""
     for path, seen in outputs.items():
-        if seen.digest:
-            others = [digest for digest in older.get(path, ()) if digest != seen.digest]
-            older[path] = [*others, seen.digest][-_MOST_OLDER:]
+        held = {path: seen.digest, **{f"{path}/{name}": digest for name, digest in seen.inside.items()}}
+        for each, digest in held.items():
+            if digest:
+                others = [other for other in older.get(each, ()) if other != digest]
+                older[each] = [*others, digest][-_MOST_OLDER:]
+
+
+def is_unknown(seen: Stamp) -> bool:
+    """Whether a file may have any content, since a task may have written it in place."""
+    return seen.size_bytes < 0 and not seen.digest
 
 
 def orphans_among(
@@ -137,9 +169,10 @@ def orphans_among(
     `paths` are files that no task of the run makes, as far as the tasks were known when it started. An entry whose
     tasks are not known, because another task failed or was not chosen, may still make a file; so may a program that
     was stopped before it had added all of its tasks. The journal of an earlier version of Headway may not tell which
-    tasks are unknown: then no file is certain to be an orphan.
+    tasks are unknown: then no file is certain to be an orphan. A file that an input names in full is none either.
     """
     made: set[str] = set()
+    asked: set[str] = set()  # inputs as they are given: a file that a task names is used
     to_come: dict[str, tuple[str, ...]] = {}
     knows_all, growing = True, False
     for record in journal:
@@ -153,6 +186,7 @@ def orphans_among(
                 knows_all = False
             case records.TasksAdded():
                 made.update(path for task in record.tasks for path in task.outputs)
+                asked.update(path for task in record.tasks for path in task.inputs)
                 made.update(record.left_out)
                 if not record.problem:
                     to_come = {name: may for name, may in to_come.items() if name not in record.expands}
@@ -166,6 +200,7 @@ def orphans_among(
         path
         for path in paths
         if path not in folders
+        and path not in asked
         and made.isdisjoint((path, *folders_above(path)))
         and not (unknown and may_make(unknown, path, is_folder=is_folder(path)))
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from msgspec import Struct, structs
@@ -103,6 +104,10 @@ class Stamp(Struct, frozen=True, array_like=True, gc=False):
         if self.digest and other.digest:
             return self.digest == other.digest
         return self.is_as(other)
+
+    def is_among(self, others: Iterable[Stamp]) -> bool:
+        """Whether one of the others has the same content."""
+        return any(self.holds_same(other) for other in others)
 
     def is_as(self, other: Stamp) -> bool:
         """Whether nothing has touched the file between the two looks at it."""

@@ -181,6 +181,7 @@ class ResultsKnown(Event, frozen=True, tag="results-known"):
     unfinished: dict[str, Fingerprint] = field(default_factory=dict)  # tasks that began to write in place
     others: list[Known] = field(default_factory=list)  # results of other workflow files here
     older: dict[str, list[str]] = field(default_factory=dict)  # digests of what files held before, oldest first
+    theirs: dict[str, list[str]] = field(default_factory=dict)  # see `InputsRead`
 
 
 class HistoryRead(Event, frozen=True, tag="history-read"):
@@ -438,6 +439,8 @@ class InputsRead(Event, frozen=True, tag="inputs-read"):
     outputs: dict[str, Stamp] = field(default_factory=dict)  # size and time of the outputs that exist
     inputs: dict[str, Stamp] = field(default_factory=dict)  # size and time of the inputs when they were read
     deleted: list[str] = field(default_factory=list)  # inputs that were temporary: their makers' results stand
+    # Outputs of a task in the workflow's directory that are there and that no run here made; of a directory, its files.
+    theirs: dict[str, list[str]] = field(default_factory=dict)
 
 
 class TaskEnded(Event, frozen=True, tag="task-ended"):

@@ -48,6 +48,7 @@ class Workflow:
         self.deferred = Deferred()  # entries of its file that become tasks while it runs
         self.warnings: list[str] = []  # sentences for the user, such as those about unknown names
         self.config: dict[str, str | list[str]] = {}  # values of the file's key `config`, of which tasks were made
+        self.sheets: frozenset[str] = frozenset()  # of which tasks were made
         self.tasks: dict[str, Task] = {}
         self.children: dict[str, list[str]] = {}
         self.producer: dict[str, str] = {}
@@ -199,6 +200,7 @@ class Workflow:
 
     def check_temporary(self) -> None:
         """Raise WorkflowError for a temporary output that no task reads, or that one reads as part of a directory."""
+        later = {name for block in self.deferred.blocks for name in (*block.of, *block.needs)}
         for task in self:
             for path in task.temp:
                 what, todo = "", ""
@@ -206,7 +208,7 @@ class Workflow:
                     if above := [each for each in child.inputs if path.startswith(f"{each}/")]:
                         what = f"task {child.id!r} reads {above[0]!r}, in which {path!r} is temporary"
                         todo = "name the file, or use a pattern"
-                if not what and not self.readers(path):
+                if not what and not self.readers(path) and task.category not in later:
                     what = f"no task reads temporary {path!r} of task {task.id!r}"
                     todo = "list it under 'outputs', or under 'inputs' of the task that reads it"
                 if what:
@@ -222,13 +224,14 @@ class Workflow:
         tasks = (task for task in self if task.id in ids)
         part = Workflow(self.name, [structs.replace(task, temp=()) if task.id in kept else task for task in tasks])
         part._whole = self.whole
-        part.places, part.config = self.places, self.config
+        part.places, part.config, part.sheets = self.places, self.config, self.sheets
         return part
 
     def with_tasks(self, tasks: Iterable[Task]) -> Workflow:
         """The same workflow with other inputs of its tasks."""
         other = Workflow(self.name, tasks)
         other._whole, other.places, other.config = self._whole, self.places, self.config
+        other.sheets = self.sheets
         other.deferred, other.warnings = self.deferred, self.warnings
         return other
 

@@ -40,7 +40,8 @@ class Start(Message, frozen=True, tag="start"):
     node_bytes: int = 0  # the memory that all attempts on the node may use together
     expiries: int = 0  # earlier attempts at the task that ended with their allocation
     devices: tuple[str, ...] = ()  # the GPUs that it may use, by id
-    stale: tuple[str, ...] = ()  # of a task in the workflow's directory: outputs to delete before its command starts
+    # Outputs that earlier runs made: a task in the workflow's directory must not find them, a directory may give way.
+    stale: tuple[str, ...] = ()
 
     @property
     def held_bytes(self) -> int:

@@ -295,7 +295,7 @@ class Runner:
 
     async def _publish(self, folder: AttemptFolder, start: Start, outcome: Outcome, place: _Place) -> Outcome:
         try:
-            await asyncio.to_thread(self._publish_now, folder.work, start.task, place)
+            await asyncio.to_thread(self._publish_now, folder.work, start, place)
         except (OSError, HeadwayError) as error:
             if is_site_trouble(error):
                 raise
@@ -305,13 +305,13 @@ class Runner:
             return failed
         return outcome
 
-    def _publish_now(self, work: Path, task: Task, place: _Place) -> None:
-        folders = {os.path.dirname(path) or "." for path in task.outputs}
+    def _publish_now(self, work: Path, start: Start, place: _Place) -> None:
+        folders = {os.path.dirname(path) or "." for path in start.task.outputs}
         # Renaming takes no time and is done by one thread after the other, so that each knows who changed a directory.
         renames = work.parent.stat().st_dev == place.directory.stat().st_dev
         with self._publishing if renames else contextlib.nullcontext():
             before = {folder: place.sources.modified_ns(folder) for folder in folders}
-            for _ in publish(work, task, place.directory):
+            for _ in publish(work, start.task, place.directory, start.stale):
                 crash_point("renamed")
             for folder, modified_ns in before.items():
                 place.sources.expect_change(folder, modified_ns)

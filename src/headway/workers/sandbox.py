@@ -6,7 +6,7 @@ import errno
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -131,8 +131,11 @@ def _stamped(directory: Path, task: Task, read: Callable[[str], Stamp]) -> dict[
     return found
 
 
-def publish(work: Path, task: Task, workflow_directory: Path) -> Iterator[str]:
-    """Rename the outputs into the workflow's directory, yielding each. It can be repeated after a crash."""
+def publish(work: Path, task: Task, workflow_directory: Path, ours: Collection[str] = ()) -> Iterator[str]:
+    """Rename the outputs into the workflow's directory, yielding each. It can be repeated after a crash.
+
+    A directory that is among `ours`, as earlier runs made it, gives way to a file.
+    """
     root = os.path.realpath(workflow_directory)
     for path in task.outputs:
         source, target = work / path, workflow_directory / path
@@ -143,6 +146,8 @@ def publish(work: Path, task: Task, workflow_directory: Path) -> Iterator[str]:
             parent = os.path.realpath(target.parent)
             if parent != root and not parent.startswith(root + os.sep):
                 raise InputError(f"output {path} would leave the workflow's directory through a link", where=str(root))
+            if path in ours and source.is_file() and target.is_dir() and not target.is_symlink():
+                remove_tree(target)
             _move(source, target)
         yield path
 
