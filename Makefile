@@ -62,6 +62,18 @@ SEED ?= 1
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz --cases $(CASES) --seed $(SEED) --reader "$(READER)"
 
+# Lines of code, files and tokens of each room, beside those of the last release.
+size: $(VENV)/.run
+	@$(BIN)/python -m tests.size
+
+# Which lines no test of `make check` runs, in processes that they start neither.
+coverage: $(VENV)/.dev
+	$(BIN)/python -m tests.measure_coverage -m "$(PURE)"
+
+# Both distributions, built, installed into a clean environment and tried there: docs/releasing.md says what comes then.
+release-check: $(VENV)/.run
+	$(BIN)/python -m tests.release_check
+
 # What Headway needs when it runs, with versions and licences, as CycloneDX.
 sbom: $(VENV)/.dev
 	$(BIN)/python -m tests.sbom sbom.json
