@@ -17,7 +17,7 @@ run: $(VENV)/.run
 # What a contributor runs before each commit: no root, no Debian packages, under three minutes on two cores.
 PURE := not slurm and not tools and not browser and not chaos and not slow
 check: $(VENV)/.dev lint
-	$(BIN)/python -m pytest -q -n logical --maxprocesses 8 --dist loadgroup -m "$(PURE)"
+	$(BIN)/python -m pytest -q -n logical --maxprocesses 8 --dist loadgroup --hypothesis-profile quick -m "$(PURE)"
 
 test: $(VENV)/.dev lint
 	@tests/packages.sh

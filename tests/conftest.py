@@ -17,6 +17,7 @@ from tests.left_processes import SESSION, VARIABLE, end_processes, mark_environm
 from tests.marks import is_left_out, marks_of
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("patient"), max_examples=30)  # for `make check`
 settings.load_profile("patient")
 
 
