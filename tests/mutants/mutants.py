@@ -251,8 +251,8 @@ _ONCE = [
         "silence-not-counted",
         "a job that nobody manages gives itself back in time",
         "workers/supervisor.py",
-        "self._note_activity(asyncio.get_running_loop().time() - silent_s)",
-        "self._note_activity(asyncio.get_running_loop().time())",
+        "self._note_activity(loop.time() - silent_s)",
+        "self._note_activity(loop.time())",
         ("tests/workers/test_file_connection.py::test_a_job_lingers_from_the_last_sign_of_its_manager",),
     ),
     Mutant(
