@@ -2,17 +2,22 @@
 PYTHON ?= python3
 VENV := .venv
 # More than two cores' worth: the tests with a Slurm mostly wait.
-WORKERS ?= 4
+WORKERS ?= 5
 BIN := $(VENV)/bin
 export PATH := $(abspath $(BIN)):$(PATH)
 # The tests start thousands of Python processes: without kept bytecode each compiles the whole package.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test lint docs pictures bench chaos mutants soak fuzz sbom clean
+.PHONY: run check test lint docs pictures bench chaos mutants soak fuzz sbom size coverage release-check clean
 
 run: $(VENV)/.run
 	@cd examples/mosaic && headway run
 	@echo "The mosaic: examples/mosaic/mosaic.png (before background correction: examples/mosaic/before.png)"
+
+# What a contributor runs before each commit: no root, no Debian packages, under three minutes on two cores.
+PURE := not slurm and not tools and not browser and not chaos and not slow
+check: $(VENV)/.dev lint
+	$(BIN)/python -m pytest -q -n logical --maxprocesses 8 --dist loadgroup --hypothesis-profile quick -m "$(PURE)"
 
 test: $(VENV)/.dev lint
 	@tests/packages.sh
@@ -56,6 +61,18 @@ CASES ?= 100000
 SEED ?= 1
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz --cases $(CASES) --seed $(SEED) --reader "$(READER)"
+
+# Lines of code, files and tokens of each room, beside those of the last release.
+size: $(VENV)/.run
+	@$(BIN)/python -m tests.size
+
+# Which lines no test of `make check` runs, in processes that they start neither.
+coverage: $(VENV)/.dev
+	$(BIN)/python -m tests.measure_coverage -m "$(PURE)"
+
+# Both distributions, built, installed into a clean environment and tried there: docs/releasing.md says what comes then.
+release-check: $(VENV)/.run
+	$(BIN)/python -m tests.release_check
 
 # What Headway needs when it runs, with versions and licences, as CycloneDX.
 sbom: $(VENV)/.dev

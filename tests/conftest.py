@@ -14,8 +14,10 @@ from hypothesis import HealthCheck, settings
 
 from tests import kills
 from tests.left_processes import SESSION, VARIABLE, end_processes, mark_environment
+from tests.marks import is_left_out, marks_of
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("patient"), max_examples=30)  # for `make check`
 settings.load_profile("patient")
 
 
@@ -32,9 +34,17 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 FAILED = pytest.StashKey[bool]()
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file whose tests are all deselected."""
+    return is_left_out(collection_path, config.option.markexpr) or None
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give the tests that share a fixture of their module to one worker of pytest-xdist: each makes it again."""
+    """Mark tests by their files, and give those that share a fixture of their module to one worker of pytest-xdist."""
+    for item in items:
+        for mark in sorted(marks_of(item.path)):
+            item.add_marker(mark)
     if config.pluginmanager.hasplugin("xdist"):
         for item in items:
             if _shares_with_its_module(item) and item.get_closest_marker("xdist_group") is None:

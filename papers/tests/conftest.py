@@ -7,6 +7,7 @@ from tests.conftest import (
     no_processes_left,
     own_history,
     pytest_collection_modifyitems,
+    pytest_ignore_collect,
     pytest_runtest_makereport,
     small_disk,
 )
@@ -15,6 +16,7 @@ __all__ = [
     "no_processes_left",
     "own_history",
     "pytest_collection_modifyitems",
+    "pytest_ignore_collect",
     "pytest_runtest_makereport",
     "small_disk",
 ]

@@ -11,8 +11,11 @@ from zipfile import ZipFile
 import click
 import pytest
 from click.testing import CliRunner
-from hatchling.builders.wheel import WheelBuilder
 from msgspec import Struct
+
+pytest.importorskip("hatchling")
+
+from hatchling.builders.wheel import WheelBuilder
 
 from headway.model.errors import InputError
 from headway.studies.study import Progress

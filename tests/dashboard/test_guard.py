@@ -14,6 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("prometheus_client")
+
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.cli.bench import SMALL, Bench

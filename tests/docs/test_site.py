@@ -12,7 +12,6 @@ from pathlib import Path
 
 import click
 import pytest
-from selenium_axe_python import Axe
 
 from headway.api.settings import SETTINGS, variable_of
 from headway.cli.main import cli
@@ -171,6 +170,7 @@ def test_the_man_page_can_be_read(built: Path) -> None:
         assert words in shown.stdout
 
 
+@pytest.mark.browser
 @pytest.mark.skipif(bool(obstacle()), reason=obstacle())
 def test_pages_in_a_browser(built: Path) -> None:
     """On a phone nothing hangs over the edge, axe finds nothing serious, and the cheat sheet is one sheet of paper."""
@@ -192,6 +192,8 @@ def test_pages_in_a_browser(built: Path) -> None:
 
 def serious(browser: Browser) -> list[str]:
     """What keeps people out: colours that are too close, links without a name, and so on."""
+    from selenium_axe_python import Axe
+
     checker = Axe(browser.driver)
     checker.inject()
     found = [each for each in checker.run()["violations"] if each["impact"] in ("serious", "critical")]

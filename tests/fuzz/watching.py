@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -23,10 +24,11 @@ class _Watch:
     on = False
     installed = False
     seen = ""
+    others: frozenset[int] = frozenset()  # threads that were there before: of an earlier test's executor, say
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
-    if not _Watch.on or _Watch.seen:
+    if not _Watch.on or _Watch.seen or threading.get_ident() in _Watch.others:
         return
     if event in _FORBIDDEN and not _is_ours(arguments[0] if arguments else 0):
         _Watch.seen = f"{event}{arguments[:2]!r}"[:200]
@@ -44,6 +46,7 @@ def watched() -> Iterator[None]:
     if not _Watch.installed:
         sys.addaudithook(_hook)
         _Watch.installed = True
+    _Watch.others = frozenset(sys._current_frames()) - {threading.get_ident()}
     _Watch.seen, _Watch.on = "", True
     try:
         yield

@@ -183,6 +183,7 @@ def test_recipes_restore_the_global_random_generators() -> None:
 
 
 @pytest.mark.usefixtures("wfcommons")
+@pytest.mark.slow
 def test_every_process_generates_the_same() -> None:
     """Sets of names have another order in every process; the result must not depend on it."""
     code = (

@@ -69,6 +69,7 @@ class PostgresBackend(Backend):
 
 @pytest.fixture(scope="session")
 def only_postgres_server() -> Iterator[PostgresServer]:
+    pytest.importorskip("psycopg")
     binaries = programs()
     if binaries is None:
         pytest.skip("needs PostgreSQL's initdb and postgres")
@@ -86,7 +87,7 @@ def server(only_postgres_server: PostgresServer) -> Iterator[PostgresServer]:
     only_postgres_server.thaw()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.tools)])
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
     if request.param == "sqlite":
         return SqliteBackend(tmp_path)

@@ -12,8 +12,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import psycopg
-
 PATIENCE_S = 120
 USER = "headway"
 _HBA = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
@@ -55,6 +53,8 @@ class PostgresServer:
 
     def sql(self, *statements: str) -> list[tuple]:
         """The answer to the last of them, if it has one."""
+        import psycopg
+
         with psycopg.connect(self.url, autocommit=True) as connection:
             for statement in statements:
                 cursor = connection.execute(statement)
@@ -80,6 +80,8 @@ class PostgresServer:
             time.sleep(0.05)
 
     def _answers(self) -> bool:
+        import psycopg
+
         try:
             return bool(self.sql("SELECT 1"))
         except psycopg.OperationalError:

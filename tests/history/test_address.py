@@ -7,6 +7,9 @@ from urllib.parse import quote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+pytest.importorskip("psycopg")
+
 from psycopg import conninfo
 
 from headway.history.location import is_address, without_secrets

@@ -6,8 +6,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
+
+pytest.importorskip("psycopg")
+
+import psycopg
 
 from tests.history.postgres_server import PostgresServer
 from tests.serving.pools import Pool

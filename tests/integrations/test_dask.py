@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("dask")
+
 import dask
 import dask.bag
-import pytest
 
 import headway
 

@@ -9,8 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import parsl
 import pytest
+
+pytest.importorskip("parsl")
+
+import parsl
 from parsl.app.errors import BashExitFailure
 from parsl.config import Config
 from parsl.executors.errors import InvalidResourceSpecification

@@ -9,8 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numba
 import pytest
+
+pytest.importorskip("numba")
+
+import numba
 
 from headway.kernels import compiled as module
 from headway.kernels.compiled import Kernel, compiled, compiled_allocating

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec import structs
+
+pytest.importorskip("prometheus_client")
+
 from prometheus_client.parser import text_string_to_metric_families
 
 from headway.model import records

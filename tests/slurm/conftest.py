@@ -1,6 +1,6 @@
 """Real Slurms for the tests of this folder.
 
-The tests form three groups. One worker of pytest-xdist runs all tests of a group, so at most three start Slurms. These
+The tests form four groups. One worker of pytest-xdist runs all tests of a group, so at most four start Slurms. These
 tests mostly wait, so that all groups can run beside other tests on a machine with two cores.
 """
 
@@ -15,10 +15,15 @@ import pytest
 from tests.slurm.configuration import Configuration, cgroup_obstacle
 from tests.slurm.lab import SlurmLab, missing_commands
 
-# The files of two groups; those of each take about as long as all others together.
+# The files of three groups; those of each take about as long as all others together.
+OF_CLOCKS = {  # each of these tests has a Slurm of its own with a fast clock
+    "test_backfill.py",
+    "test_chains.py",
+    "test_slow_nodes.py",
+    "test_strips.py",
+}
 OF_CLUSTERS = {
     "test_cluster.py",
-    "test_cluster_parsing.py",
     "test_cluster_plan.py",
     "test_enforcement.py",
     "test_fast.py",
@@ -44,13 +49,15 @@ OF_SITES = {
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.pluginmanager.hasplugin("xdist"):
         for item in items:
-            if item.path.is_relative_to(Path(__file__).parent):
+            if item.path.is_relative_to(Path(__file__).parent) and item.path.name != "test_cluster_parsing.py":
                 item.add_marker(pytest.mark.xdist_group(_group(item.path.name)))
 
 
 def _group(file: str) -> str:
     if file in OF_CLUSTERS:
         return "slurm clusters"
+    if file in OF_CLOCKS:
+        return "slurm clocks"
     return "slurm sites" if file in OF_SITES else "slurm runs"
 
 

@@ -12,9 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import psutil
 import pytest
 import yaml
+
+pytest.importorskip("psutil")
+
+import psutil
 
 pytest.importorskip("distributed")
 

@@ -21,6 +21,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("textual")
+
 from textual.pilot import Pilot
 
 from headway.api.watching import Watch

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headway.model.records import QueueRead
 from headway.testing.wait_contract import WaitContract
 from headway.waiting.base import Shape, WaitModel
 from headway.waiting.mixture import Mixture
 from headway.waiting.queue_trees import ALIKE, QueueTrees
-from headway.waiting.seen_queue import seen_in
 
 
 class TestContract(WaitContract):
@@ -82,8 +80,3 @@ def test_a_value_that_is_no_number_counts_as_unknown(value: float | str) -> None
     assert model.predict(Shape(4, 600.0, seen=known | {"work ahead": value})) == model.predict(
         Shape(4, 600.0, seen=known)
     )
-
-
-def test_a_reading_of_the_queue_gives_the_clock_and_what_it_counts() -> None:
-    assert set(seen_in(QueueRead(0.0, [], []))) == {"hour", "weekday"}
-    assert seen_in(QueueRead(0.0, [], [], waiting=0, ahead_s=0.0))["jobs waiting"] == 0.0

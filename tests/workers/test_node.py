@@ -11,8 +11,11 @@ import subprocess
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-import psutil
 import pytest
+
+pytest.importorskip("psutil")
+
+import psutil
 
 from headway.model.outcome import Ending
 from headway.model.resources import Resources

@@ -12,9 +12,12 @@ import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-import psutil
 import pytest
 from msgspec import structs
+
+pytest.importorskip("psutil")
+
+import psutil
 
 from headway.model.outcome import Ending, Outcome
 from headway.model.resources import Resources

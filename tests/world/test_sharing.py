@@ -8,6 +8,8 @@ from unittest import mock
 
 import pytest
 
+pytest.importorskip("greenlet")
+
 from headway.engine import engine
 from headway.serving.pool_server import PoolServer
 from tests.world.clock import UNHANDLED

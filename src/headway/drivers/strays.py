@@ -267,6 +267,11 @@ class Strays:
         self._strays = strays
         self._workflow = workflow
         self._folders = {above for path in strays for above in folders_above(path)}
+        self._others = sorted(path for path, owner in strays.items() if owner)
+        self._in_folders: dict[str, list[str]] = {}  # files of other workflows, by the directories above
+        for path in self._others:
+            for above in ("", *folders_above(path)):
+                self._in_folders.setdefault(above, []).append(path)
 
     def without(self, found: Iterable[str], pattern: str) -> list[str]:
         """The paths that a pattern matches, without strays."""
@@ -276,15 +281,18 @@ class Strays:
         return [path for path in found if not self._is_hidden(path, ours=ours)]
 
     def left_out_by(self, tasks: Iterable[Task]) -> list[str]:
-        """Files of other workflows that inputs of these tasks leave out: no sandbox must show them."""
-        others = sorted(path for path, owner in self._strays.items() if owner)
-        found: list[str] = []
-        for given in {given for task in tasks for given in task.inputs} if others else ():
-            if self._workflow.makes_inside(given):
-                found += (path for path in others if path.startswith(f"{given}/"))
-            elif is_pattern(given) and any(matching(given, self._workflow.ordered_outputs)):
-                found += matching(given, others)
-        return found
+        """Files of other workflows that no sandbox must show, given tasks of this one.
+
+        These are all in directories in which these tasks make something, also below, and what their patterns leave out.
+        """
+        if not self._in_folders:
+            return []
+        folders = {above for task in tasks for path in task.outputs for above in folders_above(path)}
+        found = {path for folder in folders for path in self._in_folders.get(folder, ())}
+        for given in {given for task in tasks for given in task.inputs if is_pattern(given)}:
+            if any(matching(given, self._workflow.ordered_outputs)):
+                found.update(matching(given, self._others))
+        return sorted(found)
 
     def hides(self, path: str) -> bool:
         """Whether a path is a stray, or in one, where tasks of this workflow make such files."""

@@ -8,7 +8,7 @@ from msgspec import Struct, field, structs
 
 from headway.model import records
 from headway.model.deferred import may_make
-from headway.model.outcome import Ending, Stamp
+from headway.model.outcome import Ending, Outcome, Stamp
 from headway.model.records import Decision, Event, Known
 from headway.model.task import Fingerprint, Task
 from headway.model.workflow import folders_above
@@ -88,9 +88,13 @@ class _Reading:
 
     def earlier(self) -> Earlier:
         """What was left."""
-        temp = self._temporary.digests
-        known = {task: structs.replace(each, temp=temp.get(task, {})) for task, each in self._found.known.items()}
-        return structs.replace(self._found, known=known)
+        temp, former, known = self._temporary.digests, dict(self._found.former), {}
+        for task, result in self._found.known.items():
+            if task in self._temporary.spoilt:
+                former |= result.outputs
+            else:
+                known[task] = structs.replace(result, temp=temp.get(task, {}))
+        return structs.replace(self._found, known=known, former=former)
 
     def _note_theirs(self, read: records.InputsRead) -> None:
         """Note which outputs of a task that is about to write in place are the user's."""
@@ -218,12 +222,17 @@ def _own(known: dict[str, Known], added: records.TasksAdded, owner: str | None) 
 
 
 class _Temporary:
-    """What was read of the temporary outputs of each task: their digests. Made again, they count as what they were."""
+    """What was read of the temporary outputs of each task: their digests. Made again, they count as what they were.
+
+    The result of a task is spoilt if another one has read something else than it made, since a program has changed it.
+    """
 
     def __init__(self) -> None:
         self.digests: dict[str, dict[str, str]] = {}
         self.remakes: set[str] = set()
+        self.spoilt: set[str] = set()
         self._makers: dict[str, str] = {}
+        self._made: dict[str, str] = {}  # digests of temporary outputs, and of files in them
 
     def apply(self, record: Event | Decision) -> None:
         match record:
@@ -236,8 +245,18 @@ class _Temporary:
                     for above in (path, *folders_above(path)):
                         if digest and above in self._makers:
                             self.digests.setdefault(self._makers[above], {})[path] = digest
+                            if self._made.get(path, digest) != digest:
+                                self.spoilt.add(self._makers[above])
             case records.Launch() if record.remake:
                 self.remakes.add(record.task)
             case records.TaskEnded() if record.outcome.ending is Ending.SUCCESS:
                 if record.outcome.task not in self.remakes:
                     self.digests.pop(record.outcome.task, None)
+                    self._note_made(record.outcome)
+
+    def _note_made(self, outcome: Outcome) -> None:
+        self.spoilt.discard(outcome.task)
+        for path, made in outcome.outputs.items():
+            if self._makers.get(path) == outcome.task:
+                self._made |= {f"{path}/{name}": digest for name, digest in made.inside.items()}
+                self._made |= {path: made.digest} if made.digest else {}

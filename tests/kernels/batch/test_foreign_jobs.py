@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import hypothesis.strategies as st
 import numpy as np
@@ -32,9 +33,25 @@ ALL = [
     for depth in ((1, 3) if backfill == "easy" else (1,))
     for dependency in ("slurm", "reserved")
 ]
-every = pytest.mark.parametrize("scheduling", ALL, ids=lambda scheduling: "-".join(map(str, scheduling)))
 portions = st.tuples(st.floats(0, 1), st.sampled_from(SPANS))
 ASKED = np.array([1.0, 2.0, 5.0]), np.array([3.0, 1.0, 8.0])
+
+
+def every(test: Callable[[Scheduling], None]) -> Callable[[], None]:
+    """Run a test under every scheduling, as one item of pytest; the failure names the schedulings that failed."""
+
+    def under_all() -> None:
+        failed = {}
+        for scheduling in ALL:
+            try:
+                test(scheduling)
+            except Exception as error:
+                failed["-".join(map(str, scheduling))] = error
+        if failed:
+            raise AssertionError(f"under {', '.join(failed)}") from next(iter(failed.values()))
+
+    under_all.__name__, under_all.__doc__ = test.__name__, test.__doc__
+    return under_all
 
 
 def answers(queue: BatchQueue) -> tuple[object, ...]:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from selenium.webdriver import Chrome, ChromeOptions
-from selenium.webdriver.chrome.service import Service
-from selenium.webdriver.support.wait import WebDriverWait
+if TYPE_CHECKING:
+    from selenium.webdriver import Chrome
 
 PATIENCE_S = 120.0
 
 
 def obstacle() -> str:
     """Return why there is no browser, or nothing."""
+    if not (find_spec("selenium") and find_spec("selenium_axe_python")):
+        return "no selenium and no selenium-axe-python: they are in the extra `dev`"
     missing = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
     return f"no {' and no '.join(missing)}: tests/packages.sh installs them" if missing else ""
 
@@ -38,6 +40,8 @@ class Browser:
 
     def wait(self, script: str) -> None:
         """Wait until a script in the page returns something true."""
+        from selenium.webdriver.support.wait import WebDriverWait
+
         WebDriverWait(self.driver, PATIENCE_S).until(lambda driver: driver.execute_script(script))
 
     def text(self, selector: str) -> str:
@@ -57,6 +61,9 @@ class Browser:
 @contextmanager
 def browsing() -> Iterator[Browser]:
     """Start a browser and end it."""
+    from selenium.webdriver import Chrome, ChromeOptions
+    from selenium.webdriver.chrome.service import Service
+
     options = ChromeOptions()
     for option in (
         "--headless=new",
