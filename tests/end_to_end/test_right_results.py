@@ -223,6 +223,17 @@ def test_a_pattern_that_fits_orphans_only_says_so(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "o").iterdir()) == ["a", "b"]
 
 
+def test_an_input_that_fits_orphans_only_says_so(tmp_path: Path) -> None:
+    flow = Flow(tmp_path, "name: w\ntasks: {t: {run: 'cat {inputs} > t', inputs: 'c/*', outputs: t}}\n")
+    (tmp_path / "prep.yaml").write_text("name: p\ntasks: {p: {run: echo 1 > c/1, outputs: c/1}}\n")
+    flow.headway("run", "prep.yaml")
+    (tmp_path / "prep.yaml").rename(tmp_path / "1_prep.yaml")
+    said = " ".join(flow.headway("run", code=1).stdout.split())
+    assert "c/1, which fits, was made by earlier runs, and no workflow file here makes it now" in said
+    flow.headway("run", "1_prep.yaml")
+    flow.headway("run")
+
+
 def test_a_file_of_an_earlier_run_gives_way_to_a_directory(tmp_path: Path) -> None:
     flow = Flow(tmp_path, "name: w\ntasks:\n  make: {run: echo 1 > out, outputs: out}\n")
     flow.headway("run")

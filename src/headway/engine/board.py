@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 
 from msgspec import structs
@@ -13,8 +13,8 @@ from headway.engine.state import Part, Phase, TaskState
 from headway.model.job import Wish
 from headway.model.outcome import Ending, Stamp
 from headway.model.records import InputsRead, Known, Quote, ResultsKnown, Why
-from headway.model.task import Fingerprint, Task
-from headway.model.workflow import Workflow, folders_above, reads
+from headway.model.task import Fingerprint, Task, is_pattern
+from headway.model.workflow import Workflow, folders_above, matching, reads
 from headway.ordering.base import Order
 from headway.ordering.fair import FairShares
 
@@ -48,6 +48,7 @@ class Board:
         self.known: dict[str, Known] = {}  # results of earlier runs
         self.earlier = ResultsKnown(0.0, [])
         self._made: dict[str, list[Stamp]] | None = None  # what earlier runs made, by path; read when it is asked for
+        self.orphans: Collection[str] = ()  # files that earlier runs made and that no task makes now
         self.begun_in_place: dict[str, Fingerprint] = {}  # tasks that earlier runs began to run in place
         self.quotes: dict[str, Quote] = {}  # amounts that were promised, by the name that tasks have for them
         has_keys = type(order).category_key is not Order.category_key
@@ -240,7 +241,7 @@ class Board:
         self.workflow.tasks[read.task] = state.task  # plans have to expect the same run time as the placer
         self.enter(state, Phase.PLACEABLE)
         if read.missing_inputs:
-            self.condemn(state, _missing_inputs(read.missing_inputs))
+            self.condemn(state, _missing_inputs(read.missing_inputs, self.orphans))
             return
         known = self.known.get(state.task.id)
         state.gone = frozenset(path for path in read.missing_outputs if path in state.task.temp)
@@ -313,7 +314,7 @@ class Board:
         idle = {maker for maker in makers if self.tasks[maker].phase is Phase.SUCCEEDED}
         made = {maker for maker in idle if self.tasks[maker].attempts}
         if made == makers and state.reread:
-            self.condemn(state, _missing_inputs(list(paths)))
+            self.condemn(state, _missing_inputs(list(paths), ()))
         elif made == makers:  # while this task's files were read
             state.reread = True
             self.make_ready(state)
@@ -395,10 +396,15 @@ class Board:
                 below.extend(self.workflow.children[state.task.id])
 
 
-def _missing_inputs(missing: list[str]) -> Why:
+def _missing_inputs(missing: list[str], orphans: Collection[str]) -> Why:
     text = f"its input {missing[0]} does not exist or cannot be read"
     if len(missing) > 1:
         text = f"its inputs {', '.join(missing[:3])} do not exist or cannot be read ({len(missing)} in all)"
+    if fit := [path for each in missing for path in orphans if is_pattern(each) and any(matching(each, [path]))]:
+        what = f"{fit[0]}, which fits, was" if len(fit) == 1 else f"{len(fit):,} files that fit were"
+        text += (
+            f": {what} made by earlier runs, and no workflow file here makes {'it' if len(fit) == 1 else 'them'} now"
+        )
     return Why("engine", Ending.MISSING_INPUT, {"missing": ", ".join(missing)}, text)
 
 

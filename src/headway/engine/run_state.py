@@ -79,6 +79,7 @@ class RunState(Struct, eq=False, dict=True):
         self._board = Board(self.settings.name, self.order, self.settings.kept, self._fair)
         self.tasks = self._board.tasks
         self.workflow = self._board.workflow
+        self._board.orphans = self.settings.orphans
         self.known = self._board.known  # results of earlier runs, by task
         self._foreseen = ForeseenWork()
         self._to_come = TasksToCome()
