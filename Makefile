@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 # More than two cores' worth: the tests with a Slurm mostly wait.
-WORKERS ?= 5
+WORKERS ?= 4
 BIN := $(VENV)/bin
 export PATH := $(abspath $(BIN)):$(PATH)
 # The tests start thousands of Python processes: without kept bytecode each compiles the whole package.

@@ -118,7 +118,7 @@ def test_tasks_do_not_see_the_outputs_of_tasks_that_are_left_out(flow: Flow) -> 
         (["merge", "--until", "align"], "'merge' comes after what --until names"),
         (["align", "--force", "other"], "'other' is not among the tasks of this run"),
         (["nightly.yaml"], "there is no such file"),
-        (["align[t*]"], "no task or output is called 'align[t*]'; did you mean 'align[s"),
+        (["align[t*]"], "called 'align[t*]': no task fits this pattern; did you mean 'align[s"),
         (["--only", "s1"], "'s1' is not a column with a value; write for example --only sample=s1,s2"),
         (["--only", "S=s1"], "no task has a column 'S'; did you mean 's'?"),
         (["--only", "s=s3"], "no task has the s 's3'; there are s1, s2"),

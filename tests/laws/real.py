@@ -9,11 +9,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from headway.api.settings import RunSettings
 from tests import kills
 from tests.end_to_end.project import Flow
 from tests.laws.deeds import ALL, Deed, deeds_of, do
 from tests.laws.flows import Switches, workflow_text
-from tests.laws.story import chosen_options, difference, settled
+from tests.laws.story import SECOND, chosen_options, difference, settled, with_second_file
 
 _MOST_DEEDS = 7  # each run takes a second
 _MOST_ENDINGS = 4
@@ -56,12 +57,22 @@ class RealLife(Flow):
                 self._tell(deed.kind, self.headway(deed.kind, code=None).returncode)
             case "clean":
                 self._tell("clean", self.headway("clean", "--yes", code=None).returncode)
+            case "other file":
+                self._run_other(random.Random(deed.number))
             case "copy" | "copy with dates" | "move":
                 self.headway("cancel", code=None)
                 self.user.move() if deed.kind == "move" else self.user.copy(dated=deed.kind == "copy with dates")
                 self.told.append(f"the user goes on after a {deed.kind} of the directory")
             case _:
                 self.told.append(f"the user {do(self.user, deed, self.switches)}")
+
+    def _run_other(self, chance: random.Random) -> None:
+        other = with_second_file(self.user, chance, self.switches)
+        if other is not None:
+            code = self.headway("run", SECOND, "-k", code=None).returncode
+            self._tell(f"run {SECOND}", code)
+            wrong = difference(other, {}, RunSettings()) if code == 0 else ""
+            assert not wrong, "\n".join([wrong, *self.told])
 
     def _tell(self, what: str, code: int | None) -> None:
         self.told.append(f"headway {what}: exit {code}")

@@ -45,6 +45,7 @@ from tests.world.story import Telling, _silence
 
 _MOST_ENDINGS = 8  # runs at the end of a history, until one has succeeded
 _UNTIL_GONE_S = 3000.0  # until no supervisor waits for its manager any more
+SECOND = "second.yaml"
 _REST_S = (0.1, 3.0, 100.0, 700.0)
 
 
@@ -230,21 +231,10 @@ class Living(Telling):
 
     def _run_other(self, chance: random.Random) -> None:
         """Run another workflow file of the directory, whose tasks have the same names, and compare what it makes."""
-        user = self.user
-        if any(map(user.has, user.tampered)) or user.markers:
+        user, other = self.user, with_second_file(self.user, chance, self._switches)
+        if other is None:
             return
-        flow = deepcopy(user.flow)
-        flow.file = "second.yaml"
-        for stage in flow.stages[: chance.randint(0, len(flow.stages))]:  # the others are those of a copy
-            stage.place = f"o{stage.place}"
-            stage.salt = chance.randrange(3)
-        if chance.random() < 0.5:
-            flow.config["genome"] = chance.choice(WORDS)
-        other = with_flow(user, flow)
-        if not is_allowed(other, self._switches):
-            return
-        (user.directory / flow.file).write_text(workflow_text(flow))
-        user.date(flow.file)
+        flow = other.flow
         self._tell(f"headway run {flow.file}\n{workflow_text(flow)}")
 
         def work() -> str:
@@ -367,10 +357,22 @@ class Living(Telling):
         return folders[-1] if folders and folders[-1].journal.exists() else None
 
 
-def with_flow(user: User, flow: Flow) -> User:
-    """The same user with another workflow in the same directory."""
+def with_second_file(user: User, chance: random.Random, switches: Switches) -> User | None:
+    """Write another workflow file; return its user, or None if it could not be compared with an empty directory."""
+    if any(map(user.has, user.tampered)) or user.markers:
+        return None
     other = copy(user)
-    other.flow = flow
+    other.flow = flow = deepcopy(user.flow)
+    flow.file = SECOND
+    for stage in flow.stages[: chance.randint(0, len(flow.stages))]:  # the others are those of a copy
+        stage.place = f"o{stage.place}"
+        stage.salt = chance.randrange(3)
+    if chance.random() < 0.5:
+        flow.config["genome"] = chance.choice(WORDS)
+    if not is_allowed(other, switches):
+        return None
+    (user.directory / flow.file).write_text(workflow_text(flow))
+    user.date(flow.file)
     return other
 
 

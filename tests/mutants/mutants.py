@@ -315,7 +315,7 @@ _WHOLE = [
         "lost-result-not-published",
         "outputs of a lost attempt are put in place before it counts",
         "drivers/recovery.py",
-        "for _ in publish(attempt.work, task, directory):",
+        "for _ in publish(attempt.work, task, directory, state.stale):",
         "for _ in ():",
         (_REAL + "test_the_outputs_of_a_lost_attempt_are_in_place_when_it_counts",),
     ),

@@ -14,7 +14,7 @@ from tests.slurm.conftest import require_slurm
 from tests.slurm.fast import FastSlurmLab
 from tests.slurm.processes import wait_until
 
-SPEED = 20
+SPEED = 15
 THREE_JOBS_S = 1140.0  # a job of ten minutes has nine for the task, and one in which it saves
 SHORT_S = 900.0
 

@@ -14,7 +14,7 @@ from tests.slurm.fast import FastSlurmLab
 from tests.slurm.fast_flow import FastFlow
 from tests.slurm.processes import wait_until
 
-SPEED = 20
+SPEED = 15
 NODES, CPUS = 5, 4
 MACHINE = Configuration(
     nodes=NODES, cpus=CPUS, partitions=(Partition("main", max_time_min=600),), priority="basic", min_job_age_s=60_000
