@@ -166,6 +166,19 @@ def test_the_death_of_the_supervisor_ends_the_connection(nodes: Nodes) -> None:
     drive(work)
 
 
+def test_a_relay_that_is_ended_with_its_supervisor_ends_the_connection(nodes: Nodes) -> None:
+    """`workers.node` may notice the supervisor's death first."""
+
+    async def work() -> None:
+        nodes.start("n1")
+        connection = await nodes.connect("n1")
+        (relay,) = nodes.relays("n1")
+        os.kill(relay, signal.SIGTERM)
+        assert await connection.receive() is None
+
+    drive(work)
+
+
 def test_connecting_to_a_missing_node_times_out(nodes: Nodes) -> None:
     async def work() -> None:
         assert await nodes.connections.connect(TAG, "n9", 0.3) is None

@@ -25,6 +25,13 @@ _CHECK_EVERY_S = 1.0  # whether the manager is alive and its session is still th
 _log = logging.getLogger("headway.workers.file_relay")  # this module runs as __main__
 
 
+async def _until_ended(node: Path) -> None:
+    """Relay until `workers.node` ends this process."""
+    serving = asyncio.create_task(relay(node))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
+    await serving
+
+
 async def relay(node: Path) -> None:
     """Serve one session after the other, for ever. Only the newest counts: managers of older ones are gone."""
     backoff = Backoff()
@@ -34,9 +41,11 @@ async def relay(node: Path) -> None:
             await backoff.wait(busy=False)
             continue
         _log.info("serving session %s", session.folder.name)
-        await _serve(node, session)
-        _log.info("session %s is over", session.folder.name)
-        await asyncio.to_thread(session.end)
+        try:
+            await _serve(node, session)
+        finally:  # also when this process has to end, or the manager would wait for the supervisor
+            _log.info("session %s is over", session.folder.name)
+            session.end()
 
 
 async def _serve(node: Path, session: Session) -> None:
@@ -111,7 +120,8 @@ def main() -> None:
     os.chdir(node)
     for number in (signal.SIGINT, signal.SIGHUP):  # `workers.node` ends this process
         signal.signal(number, signal.SIG_IGN)
-    asyncio.run(relay(node))
+    with contextlib.suppress(asyncio.CancelledError):
+        asyncio.run(_until_ended(node))
 
 
 if __name__ == "__main__":

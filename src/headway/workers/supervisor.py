@@ -155,6 +155,7 @@ class Supervisor:
 
     async def _attempt(self, key: tuple[str, int], start: protocol.Start) -> None:
         _log.info("attempt %s/%d starts", *key)
+        loop = asyncio.get_running_loop()
         try:
             outcome = await self._runner.run(start)
         except Exception as error:  # no fault of the task: the manager stops, and starts it again when it is resumed
@@ -178,7 +179,7 @@ class Supervisor:
             crash_point("reported")
         finally:
             del self._running[key]
-            self._note_activity(asyncio.get_running_loop().time())
+            self._note_activity(loop.time())
 
 
 def _in_words(error: Exception) -> tuple[str | None, str | None, str]:
