@@ -223,6 +223,19 @@ def test_a_pattern_that_fits_orphans_only_says_so(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "o").iterdir()) == ["a", "b"]
 
 
+def test_a_directory_that_another_workflow_file_has_made_twice_is_its_own(tmp_path: Path) -> None:
+    """What its files held before is what they hold now."""
+    flow = Flow(tmp_path, "name: m\ntasks: {t: {each: 'd/{x}.txt', run: 'cat d/{x}.txt > o{x}', outputs: 'o{x}'}}\n")
+    other = "name: o\ntasks: {o: {run: 'mkdir d; echo 1 > d/a.txt; echo WORD > d/b.txt', outputs: d}}\n"
+    for word in ("1", "2"):
+        (tmp_path / "other.yaml").write_text(other.replace("WORD", word))
+        flow.headway("run", "other.yaml")
+    (tmp_path / "d/notes").write_text("mine")
+    flow.headway("run")
+    assert [(tmp_path / name).read_text() for name in ("oa", "ob")] == ["1\n", "2\n"]
+    assert flow.json("clean", "--orphans", "-n")["found"] == []
+
+
 def test_an_input_that_fits_orphans_only_says_so(tmp_path: Path) -> None:
     flow = Flow(tmp_path, "name: w\ntasks: {t: {run: 'cat {inputs} > t', inputs: 'c/*', outputs: t}}\n")
     (tmp_path / "prep.yaml").write_text("name: p\ntasks: {p: {run: echo 1 > c/1, outputs: c/1}}\n")

@@ -143,10 +143,11 @@ def prepare(
     earlier = structs.replace(earlier, known=explain(earlier.known)) if explain else earlier
     digests = Digests(Project(folder.directory).path / "digests.db")
     for path in in_the_way(earlier, whole, owner, folder.directory, digests) if not read_only else ():
-        is_folder = (folder.directory / path).is_dir()
+        if (folder.directory / path).is_dir():
+            what = "with files of earlier runs only, is deleted: a task makes a file"
+        else:
+            what = "which an earlier run made, is deleted: tasks make files in a directory"
         remove(folder.directory / path)
-        what = "with files of earlier runs only, is deleted: a task makes a file" if is_folder else ""
-        what = what or "which an earlier run made, is deleted: tasks make files in a directory"
         warn(f"{path}, {what} of that name now")
     strays = find_strays(earlier, whole, owner, folder.directory, digests)
     orphans = {path for path, owner in strays.items() if not owner}

@@ -145,7 +145,7 @@ def find_strays(earlier: Earlier, workflow: Workflow, own: str, directory: Path,
     """
     found: dict[str, str] = {}
     candidates = made_before(earlier, workflow, own, directory)
-    for path, made in candidates.items():
+    for path, made in sorted(candidates.items()):  # a directory before what is in it
         above = folders_above(path)
         if path in workflow.producer or path in workflow.sheets or any(each in workflow.producer for each in above):
             continue
@@ -200,6 +200,10 @@ def made_before(earlier: Earlier, workflow: Workflow, own: str, directory: Path)
             for each, ours in _ours(path, before, owner, theirs, older):
                 others = made.get(each, Made((), ""))
                 made[each] = Made((*others.before, *ours.before), owner or others.owner, ours.older)
+    for path in older:  # a file of a directory belongs to whoever makes the directory
+        if path in made and not made[path].before:
+            owner = next((made[above].owner for above in folders_above(path) if above in made), "")
+            made[path] = made[path]._replace(owner=owner)
     return {path: made[path] for path in made if path not in workflow.producer}
 
 
@@ -270,7 +274,7 @@ class Strays:
         self._others = sorted(path for path, owner in strays.items() if owner)
         self._in_folders: dict[str, list[str]] = {}  # files of other workflows, by the directories above
         for path in self._others:
-            for above in ("", *folders_above(path)):
+            for above in folders_above(path):
                 self._in_folders.setdefault(above, []).append(path)
 
     def without(self, found: Iterable[str], pattern: str) -> list[str]:
@@ -285,7 +289,7 @@ class Strays:
 
         These are all in directories in which these tasks make something, also below, and what their patterns leave out.
         """
-        if not self._in_folders:
+        if not self._others:
             return []
         folders = {above for task in tasks for path in task.outputs for above in folders_above(path)}
         found = {path for folder in folders for path in self._in_folders.get(folder, ())}
